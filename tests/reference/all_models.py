@@ -51,6 +51,12 @@ def counts() -> vectors.TextVectorizer:
     return vectors.TextVectorizer(weighting=vectors.Weighting(scheme="nnn"))
 
 
+def level_models() -> tasks.LevelModels:
+    layers = tasks.readability.Layers(tasks.readability.Annotator().annotate(TEXTS))
+    models = tasks.LevelModels(order=2, representations=("words",), common=(2,))
+    return models.fit(layers, SUBJECTS, range(len(TEXTS)), ["land", "sea"])
+
+
 # What a model contains, such as the ways in which an index searches, is one of its parts.
 SEGMENTS = ([["the", "Mill", "Hill"], ["in", "Mill"]] * 3, [["O", "B-X", "I-X"], ["O", "B-Y"]] * 3)
 
@@ -91,6 +97,10 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "review-features": lambda: tasks.ReviewFeatures(families=["unigram", "bigram"]),
     "pronunciation": lambda: tasks.PronunciationModel(context=1).fit(["tax", "axe", "at"], ["t a k s", "a k s", "a t"]),
     "polarity": lambda: tasks.PolarityScorer().fit(TEXTS, [1, 5, 1, 5, 1, 5]),
+    "resources": lambda: tasks.LanguageResources(exceptions={"brno": 2}),
+    "level-learner": lambda: tasks.LevelLearner(kind="ordinal").fit(ROWS, np.arange(40) % 3),
+    "level-models": level_models,
+    "grader": lambda: tasks.ReadabilityGrader(features=["shallow", "oov"]).fit(TEXTS, ["1", "2"] * 3),
     "letters": lambda: tasks.LetterCRF(max_iter=3).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "transcriber": lambda: tasks.Transcriber(search=False).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "kanji": lambda: tasks.KanjiRestorer().fit(["tanaka", "nakata"], ["田中", "中田"]),

@@ -89,9 +89,9 @@ class Learning:
         str,
         typer.Option(
             help="Groups or names of features, with commas: shallow, formulas, pos, entity, chains, coreference, grid, "
-            "parse, lm, oov; a - in front leaves out."
+            "parse, lm, relative, oov; a - in front leaves out."
         ),
-    ] = "shallow,pos,entity,chains,coreference,grid,parse,lm,oov"
+    ] = "shallow,pos,entity,chains,coreference,grid,parse,lm,relative,oov"
     without_length: Annotated[
         bool, typer.Option("--without-length", help="Leave out features that grow with the length of a text.")
     ] = False

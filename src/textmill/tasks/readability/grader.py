@@ -37,7 +37,7 @@ from textmill.tasks.readability.wordnet import WordNet
 
 __all__ = ["DEFAULT_FEATURES", "GradedLevels", "MissingFeatures", "ReadabilityGrader"]
 
-DEFAULT_FEATURES = ("shallow", "pos", "entity", "chains", "coreference", "grid", "parse", "lm", "oov")
+DEFAULT_FEATURES = ("shallow", "pos", "entity", "chains", "coreference", "grid", "parse", "lm", "relative", "oov")
 
 
 class MissingFeatures(UserWarning):
@@ -208,7 +208,8 @@ class ReadabilityGrader(Classifier, Model):
 
     def new_models(self) -> LevelModels | None:
         """Return n-gram models that are not fitted, or None if no feature asks for them."""
-        if not any(name.removeprefix("-").partition(".")[0] in ("lm", "oov", "all") for name in self.features):
+        groups = {name.removeprefix("-").partition(".")[0] for name in self.features}
+        if groups.isdisjoint(("lm", "relative", "oov", "all")):
             return None
         models = LevelModels(n_jobs=self.n_jobs) if self.models is None else self.models
         return LevelModels(**models.get_params(deep=False))
@@ -219,11 +220,13 @@ class ReadabilityGrader(Classifier, Model):
 
     def predict(self, texts: Iterable[str | AnnotatedText]) -> NDArray[Any]:
         """Return the level of each text."""
+        check_fitted(self)
         levels: NDArray[Any] = self.classes_[self.learner_.predict(self.transform(texts).values)]
         return levels
 
     def predict_proba(self, texts: Iterable[str | AnnotatedText]) -> Floats:
         """Return the probability of each level, (texts, levels)."""
+        check_fitted(self)
         return self.learner_.predict_proba(self.transform(texts).values)
 
     def grade(self, texts: Iterable[str | AnnotatedText], *, ids: Sequence[str] | None = None) -> GradedLevels:

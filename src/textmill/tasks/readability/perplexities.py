@@ -4,11 +4,15 @@
                    words    folded tokens                 tags     parts of speech
                    pairs    token and part of speech      mixed    the `n_words` words of highest information gain,
                                                                    all others as their part of speech
+    relative.R.G.n log of that perplexity, less the mean of the logs over all levels
     oov.tokens.k   share of words that are not among the k most common words of the lowest level
     oov.types.k    the same share of different words
 
     perplexity = exp(-(1/M) sum log p),  M words and ends of sentences; unknown words count unless unknown=False
     IG(w)      = H(C) - P(w) H(C|w) - P(not w) H(C|not w)          w: the text has the word,  C: its level
+
+Perplexities of a text by models of different levels differ by far less than those of different texts by one model. What
+tells the level is the difference, and a penalty on weights keeps it small unless it is a feature itself.
 
 A text of training must not be scored by models that have seen it, **nor by models that have seen another version of
 it**: of several versions of an article, the models of the other levels know theirs, and the own level looks worst every
@@ -231,7 +235,8 @@ class LevelModels(Estimator, Model):
     def feature_names(self) -> list[str]:
         """Names of the features, in their order."""
         names = [
-            f"{self.family}.{kind}.{level}.{n + 1}"
+            f"{family}.{kind}.{level}.{n + 1}"
+            for family in (self.family, *self._relative())
             for kind in self.representations
             for level in self.levels_.to_list()
             for n in range(self.order)
@@ -257,7 +262,7 @@ class LevelModels(Estimator, Model):
                 columns.append(values)
             else:
                 columns.append(self._held_out(kind, None, parts))
-        columns.append(self._strange(arrays, [(rows, rows) for rows in parts]))
+        columns = [*self._with_relative(columns), self._strange(arrays, [(rows, rows) for rows in parts])]
         return FeatureTable(self.feature_names, np.hstack(columns))
 
     def transform(self, texts: Layers | TokenArrays) -> FeatureTable:
@@ -276,9 +281,22 @@ class LevelModels(Estimator, Model):
                 scores = self._model(kind, level, selected).scores_by_order([([], sentences)])[0]
                 by_level.append(_perplexities(scores, arrays.documents, unknown=self.unknown))
             columns.append(np.hstack(by_level))
-        own = np.zeros(0, np.int64)
-        columns.append(self._strange(arrays, [(own, np.arange(len(arrays)))]))
+        every = np.zeros(0, np.int64), np.arange(len(arrays))
+        columns = [*self._with_relative(columns), self._strange(arrays, [every])]
         return FeatureTable(self.feature_names, np.hstack(columns))
+
+    def _relative(self) -> tuple[str, ...]:
+        """The group of relative perplexities; other corpora have none."""
+        return ("relative",) if self.family == "lm" else ()
+
+    def _with_relative(self, columns: list[Floats]) -> list[Floats]:
+        """Perplexities of each representation, (texts, levels x orders), and behind them the relative ones."""
+        levels = len(self.levels_)
+        relative = []
+        for values in columns if self._relative() else ():
+            logs = np.log(values).reshape(len(values), levels, self.order)
+            relative.append((logs - logs.mean(axis=1, keepdims=True)).reshape(values.shape))
+        return [*columns, *relative]
 
     def _training(self) -> TokenArrays:
         if "_arrays" not in vars(self):

@@ -199,6 +199,7 @@ def standard_sets(names: Sequence[str], learner: LevelLearner, *, length: bool =
         "LM pairs": ["lm.pairs"],
         "LM mixed": ["lm.mixed"],
         "LM all": ["lm"],
+        "LM relative": ["relative"],
         "everything": ["all", "-formulas"],
     }
     sets = {}
@@ -219,7 +220,8 @@ def compare_sets(prepared: PreparedTexts, learner: LevelLearner, **options: Any)
     there = [name for name in prepared.static.names if name not in set(prepared.static.missing())]
     if models is not None:
         kinds = [kind for kind in models.representations if kind == "words" or prepared.tokens.tag is not None]
-        there += [f"lm.{kind}.{level}.1" for kind in kinds for level in prepared.order]
+        for family in ("lm", "relative"):
+            there += [f"{family}.{kind}.{level}.1" for kind in kinds for level in prepared.order]
         there += [f"oov.tokens.{k}" for k in models.common]
     sets = standard_sets(there, learner, length=length)
     for kind in ("ordinal", "svm", "ordinal-svm", "regression", "majority"):

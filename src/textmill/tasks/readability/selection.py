@@ -33,6 +33,7 @@ __all__ = ["GroupStep", "NestedSelection", "add_one_best", "feature_filter", "me
 
 METHODS = ("groups", "filter", "none")
 _BINS, _STALE = 10, 5
+_PARTED = ("pos", "parse", "lm", "relative", "external")  # groups that fall into parts
 
 
 class GroupStep(NamedTuple):
@@ -79,7 +80,7 @@ def subgroups(names: Sequence[str]) -> list[str]:
 
 def _subgroup(name: str) -> str:
     parts = name.split(".")
-    return ".".join(parts[:2]) if parts[0] in ("pos", "parse", "lm", "external") and len(parts) > 2 else parts[0]
+    return ".".join(parts[:2]) if parts[0] in _PARTED and len(parts) > 2 else parts[0]
 
 
 def add_one_best(
