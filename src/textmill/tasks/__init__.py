@@ -4,6 +4,7 @@ coherence    coherent documents told from blended, shuffled and generated ones
 correction   misspelt words, by a lexicon and a language model
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 entities     names of people, places and organizations: where they are, then what they are
+fluency      is this sentence all right: a judge learned from raw text
 language     which languages a text is in, and where they change
 names        match lists of names: find pairs, group them, evaluate measures, prepare labels
 normalization   numbers, dates, money and abbreviations as words, and back
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from textmill.tasks.correction import Correction, SpellingCorrector
     from textmill.tasks.dependency import DependencyParser
     from textmill.tasks.entities import EntityRecognizer
+    from textmill.tasks.fluency import FluencyModel
     from textmill.tasks.language import LanguageCounts, LanguageIdentifier, LanguageSegmenter
     from textmill.tasks.normalization import Normalizer
     from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
@@ -43,6 +45,7 @@ __all__ = [
     "Correction",
     "DependencyParser",
     "EntityRecognizer",
+    "FluencyModel",
     "Forger",
     "KanjiRestorer",
     "LanguageCounts",
@@ -73,6 +76,7 @@ __getattr__, __dir__ = deferred(
         "correction": "Correction SpellingCorrector",
         "dependency": "DependencyParser",
         "entities": "EntityRecognizer",
+        "fluency": "FluencyModel",
         "language": "LanguageCounts LanguageIdentifier LanguageSegmenter",
         "normalization": "Normalizer",
         "polarity": "BaselineScorer PolarityScorer ReviewFeatures",

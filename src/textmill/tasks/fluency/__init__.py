@@ -1,0 +1,97 @@
+"""Is this sentence all right? Judges of single sentences, learned from raw text and sampled negatives.
+
+documents     documents as sentences, and their split into parts
+encoded       sentences as ids of words
+negatives     sampled sentences, matched pairs
+features      n-grams of words, classes and tags
+model         FluencyModel: the judge
+diagnostics   what gives negatives away without any judgement
+evaluation    accuracy beside its diagnostics, curves, pictures
+explanation   words and chunks that lower a margin
+human         sheets for people, and what their judgements are worth
+pages         an evaluation as a page
+sample        made-up documents
+"""
+
+from typing import TYPE_CHECKING
+
+from textmill.deferral import deferred
+
+if TYPE_CHECKING:
+    from textmill.tasks.fluency.diagnostics import Leak, leaks_of
+    from textmill.tasks.fluency.documents import (
+        PARTS,
+        SHARES,
+        CorpusSplit,
+        SentenceDocument,
+        read_sentences,
+        split_corpus,
+    )
+    from textmill.tasks.fluency.encoded import Encoded
+    from textmill.tasks.fluency.evaluation import (
+        CurvePoint,
+        FluencyEvaluation,
+        draw_curve,
+        draw_margins,
+        draw_precision,
+        evaluate_fluency,
+        learning_curve,
+    )
+    from textmill.tasks.fluency.explanation import Explanation, FeatureShare, WordShare, explain_sentence
+    from textmill.tasks.fluency.human import Judgement, judge_sheets, write_sheet
+    from textmill.tasks.fluency.model import FluencyModel, SentenceScores
+    from textmill.tasks.fluency.negatives import NegativeSource, Pairs, draw_negatives, match_pairs
+    from textmill.tasks.fluency.pages import evaluation_page, explanation_page
+    from textmill.tasks.fluency.sample import sample_documents
+
+__all__ = [
+    "PARTS",
+    "SHARES",
+    "CorpusSplit",
+    "CurvePoint",
+    "Encoded",
+    "Explanation",
+    "FeatureShare",
+    "FluencyEvaluation",
+    "FluencyModel",
+    "Judgement",
+    "Leak",
+    "NegativeSource",
+    "Pairs",
+    "SentenceDocument",
+    "SentenceScores",
+    "WordShare",
+    "draw_curve",
+    "draw_margins",
+    "draw_negatives",
+    "draw_precision",
+    "evaluate_fluency",
+    "evaluation_page",
+    "explain_sentence",
+    "explanation_page",
+    "judge_sheets",
+    "leaks_of",
+    "learning_curve",
+    "match_pairs",
+    "read_sentences",
+    "sample_documents",
+    "split_corpus",
+    "write_sheet",
+]
+
+__getattr__, __dir__ = deferred(
+    __name__,
+    {
+        "diagnostics": "Leak leaks_of",
+        "documents": "PARTS SHARES CorpusSplit SentenceDocument read_sentences split_corpus",
+        "encoded": "Encoded",
+        "evaluation": "CurvePoint FluencyEvaluation draw_curve draw_margins draw_precision evaluate_fluency "
+        "learning_curve",
+        "explanation": "Explanation FeatureShare WordShare explain_sentence",
+        "human": "Judgement judge_sheets write_sheet",
+        "model": "FluencyModel SentenceScores",
+        "negatives": "NegativeSource Pairs draw_negatives match_pairs",
+        "pages": "evaluation_page explanation_page",
+        "sample": "sample_documents",
+    },
+)

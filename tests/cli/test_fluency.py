@@ -1,0 +1,94 @@
+"""`textmill fluency`: from documents to judged sentences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from textmill.cli.app import main
+from textmill.tasks.fluency import sample_documents
+
+RIGHT = "in the morning the old miller near the river takes the sack and wants breakfast ."
+WRONG = "in the morning the old miller near the river takes the anvil and wants supper ."
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
+    with pytest.raises(SystemExit) as end:
+        main(["-q", *map(str, arguments)])
+    output = capsys.readouterr()
+    assert end.value.code == 0, output.err
+    return output.out.splitlines()
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    with pytest.raises(SystemExit) as end:
+        main(["-q", *map(str, arguments)])
+    assert end.value.code == 1
+    return capsys.readouterr().err
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "village.jsonl"
+    with path.open("w") as out:
+        for document in sample_documents(120):
+            text = "\n".join(" ".join(words) for words in document.sentences)
+            out.write(json.dumps({"id": document.id, "text": text}) + "\n")
+    return path
+
+
+def test_split_train_score_evaluate_explain_and_ask(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    parts, judge = tmp_path / "parts", tmp_path / "judge.mill"
+    header, *rows = run(capsys, "fluency", "split", corpus, "-o", parts, "--tokenizer", "whitespace", "--case", "keep")
+    assert header == "part\tdocuments\tsentences"
+    assert sum(int(row.split("\t")[2]) for row in rows) == 2400
+    first, second = run(capsys, "fluency", "train", parts, "-o", judge, "--features", "word:1", "--degree", 3)
+    assert first.startswith("sentences: vocabulary 360, lm 1200")
+    assert second.startswith("accuracy on development sentences")
+
+    text = tmp_path / "sentences.txt"
+    text.write_text(f"{RIGHT}\n{WRONG}\n")
+    header, *rows = run(capsys, "fluency", "score", judge, text)
+    assert header.split("\t") == ["right", "margin", "probability", "log10", "words", "unknown", "sentence"]
+    assert [row.split("\t")[0] for row in rows] == ["yes", "no"]
+    scored = [json.loads(row) for row in run(capsys, "fluency", "score", judge, text, "--json", "--threshold", -99)]
+    assert [row["right"] for row in scored] == [True, True]
+
+    test = parts / "test.jsonl"
+    figures = json.loads(run(capsys, "fluency", "evaluate", judge, test, "--json", "--matched")[0])
+    assert figures["accuracy"] > 0.85
+    assert next(leak["name"] for leak in figures["leaks"]) == "length"
+    page, plot, curve = tmp_path / "page.html", tmp_path / "margins.svg", tmp_path / "pr.svg"
+    lines = run(capsys, "fluency", "evaluate", judge, test, "--report", page, "--plot", plot, "--precision", curve)
+    assert lines[1].startswith("accuracy\t0.")
+    assert any(line.startswith("LM score\t") for line in lines)
+    assert all(path.stat().st_size > 1000 for path in (page, plot, curve))
+
+    explained = run(capsys, "fluency", "explain", judge, text, "-k", 3, "--report", page)
+    assert explained[0].startswith("# margin +")
+    assert sum(line.startswith("# margin") for line in explained) == 2
+    record = json.loads(run(capsys, "fluency", "explain", judge, text, "--json")[1])
+    shares = sum(word["share"] for word in record["words"])
+    assert shares + record["start"] + record["end"] + record["rest"] == pytest.approx(record["margin"])
+
+    sheet, key = tmp_path / "sheet.csv", tmp_path / "key.csv"
+    assert run(capsys, "fluency", "sheet", judge, test, "-o", sheet, "--key", key, "-k", 10)[0].startswith("10 sent")
+    assert "no sentence is judged" in failure(capsys, "fluency", "judge", sheet, "--key", key)
+    _, row = run(capsys, "fluency", "judge", key, "--key", key)
+    assert row.split("\t")[:4] == ["key", "10", "0", "1.000"]
+    negatives = tmp_path / "wrong.txt"
+    negatives.write_text(f"{WRONG}\n" * 3)
+    figures = json.loads(run(capsys, "fluency", "evaluate", judge, test, "--negatives", negatives, "--json")[0])
+    assert figures["precision"] == 1.0
+
+
+def test_documents_are_split_while_training(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+    judge = tmp_path / "judge.mill"
+    lines = run(capsys, "fluency", "train", corpus, "-o", judge, "--features", "word:1", "--kernel", "linear")
+    assert "test" not in lines[0]
+    assert "--shares must be five" in failure(capsys, "fluency", "split", corpus, "-o", tmp_path / "x", "--shares", "1")
+    assert "class:2" in failure(capsys, "fluency", "train", corpus, "-o", judge, "--features", "letters:2")
