@@ -78,7 +78,10 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         },
     ),
     "trees": (["trees"], {"how decision trees learn": "how/trees.md"}),
-    "lm": (["lm"], {"how n-gram models work": "how/ngrams.md"}),
+    "lm": (
+        ["lm"],
+        {"how n-gram models work": "how/ngrams.md", "word classes and kernels of sets": "how/word-classes.md"},
+    ),
     "sequence": (
         ["sequence", "sequence.training"],
         {
@@ -108,6 +111,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "tasks",
             "tasks.coherence",
             "tasks.entities",
+            "tasks.fluency",
             "tasks.language",
             "tasks.names",
             "tasks.normalization",
@@ -132,6 +136,9 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "How many stars is this review?": "tutorials/review-scores.md",
             "how reviews get their scores": "how/review-scores.md",
             "how incoherence shows": "how/coherence.md",
+            "Is this sentence all right?": "tutorials/sentences.md",
+            "how sentences are judged": "how/fluency.md",
+            "leaks of sentences": "how/sentence-leaks.md",
             "A pronunciation model from a word list": "tutorials/pronunciation.md",
             "how letters become sounds": "how/pronunciation.md",
             "Who called?": "tutorials/who-called.md",

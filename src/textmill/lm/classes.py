@@ -9,10 +9,10 @@ training splits all words into two classes, each of these into two and so on, wh
 two halves of its class: less work for many classes, and every class has a code of bits whose beginnings are coarser
 classes. For numbers that are no power of two the largest classes are split first.
 
-With `max_length` above 1, sentences are cut into chunks of up to so many words. A chunk is a run of known words that
-occurs `min_chunk_count` times or more, also after sentences were cut by the frequencies of chunks alone: that is where
-training starts. Then the best partition of every sentence (Viterbi) and exchange take turns, from which the
-likelihood never falls; long chunks are easily learned by heart, so a share of the sentences is held out, and training
+With `max_length` above 1, sentences are cut into chunks of several words. A chunk is a run of known words that occurs
+`min_chunk_count` times or more, also after sentences were cut by the frequencies of chunks alone: that is where
+training starts. Then the best partition of every sentence (Viterbi) and exchange take turns, from which the likelihood
+never falls; long chunks are easily learned by heart, so a share of the sentences is held out, and training
 ends when these become less likely.
 
 Training uses relative frequencies; `alpha` is added to counts when other text is cut and scored. Cost: a sweep visits

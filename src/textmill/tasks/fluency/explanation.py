@@ -96,10 +96,10 @@ def explain_sentence(model: FluencyModel, sentence: str | Sequence[str], k: int 
         rows.append(_feature(model, kinds[number], views[number], spans[number], words, found_at[0], length, parts[i]))
     rows.sort(key=lambda row: row.share)
     chosen = rows if len(rows) <= 2 * k else [*rows[:k], *rows[-k:]]
-    known = model.lm_.words_.to_list()
+    vocabulary = model.lm_.words_.to_list()
     chunks = _chunks(model, views, kinds, words)
     lines = [
-        WordShare(word, known[number], chunk, float(share))
+        WordShare(word, vocabulary[number], chunk, float(share))
         for word, number, chunk, share in zip(words, encoded.ids.tolist(), chunks, shares, strict=True)
     ]
     return Explanation(
@@ -142,14 +142,14 @@ def _feature(
 ) -> FeatureShare:
     """One n-gram in words."""
     inside = [s for s in range(place, place + length) if 0 <= s < len(spans)]
-    known = model.lm_.words_
+    vocabulary = model.lm_.words_
     tags = ["", *model.tags_.to_list(), "?"]
     names = []
     for symbol in range(place, place + length):
         if symbol not in inside:
             names.append("<s>" if symbol < 0 else "</s>")
         elif kind.kind == "word":
-            names.append(known[int(view.symbols[symbol])])
+            names.append(vocabulary[int(view.symbols[symbol])])
         elif kind.kind == "pos":
             names.append(tags[int(view.symbols[symbol])])
         else:

@@ -22,7 +22,16 @@ from textmill.errors import DataError
 from textmill.lm import FeatureSets, WordClasses
 from textmill.tasks.fluency.encoded import Encoded
 
-__all__ = ["FeatureView", "View", "feature_sets", "needs_classes", "parse_features"]
+__all__ = [
+    "FeatureView",
+    "View",
+    "class_view",
+    "feature_sets",
+    "needs_classes",
+    "parse_features",
+    "tag_view",
+    "word_view",
+]
 
 MOST_VIEWS, MOST_ORDER = 4, 4
 _FORM = re.compile(r"(word|class|code|pos)(\d*):(\d+)")

@@ -203,7 +203,7 @@ class FluencyModel(Estimator, Model):
         self.tags_ = StringTable(self._tags(train, views))
         source = self.lm_ if negatives is None else negatives
         wrong = self._draw(source, dev.size, seen, "dev")
-        dev_sets = FeatureSets.joined([self._sets(dev), self._sets(wrong)])
+        dev_sets = FeatureSets.joined([self.sets(dev), self.sets(wrong)])
         dev_labels = np.repeat(np.array([1, -1]), [dev.size, wrong.size])
         self._learn(source, train, seen, dev_sets, dev_labels)
         self.learner_.calibrate(dev_sets, dev_labels)
@@ -251,7 +251,7 @@ class FluencyModel(Estimator, Model):
 
     def margins(self, sentences: Encoded) -> Floats:
         """Return the margins of sentences as ids."""
-        sets = self._sets(sentences)
+        sets = self.sets(sentences)
         if self.kernel != "polynomial":
             return self.learner_.margins(sets)
         if "_expanded" not in vars(self):
@@ -266,9 +266,11 @@ class FluencyModel(Estimator, Model):
         """Return the symbols that features are made of."""
         return [self._view(view, sentences) for view in parse_features(self.features)]
 
-    def draw(self, size: int, *, purpose: str = "test", seen: Any = (), source: Any = None, number: int = 0) -> Encoded:
+    def draw(
+        self, sentences: int, *, purpose: str = "test", seen: Any = (), source: Any = None, number: int = 0
+    ) -> Encoded:
         """Draw negatives that training has not seen, as ids; `number` tells draws for one purpose apart."""
-        return self._draw(self.lm_ if source is None else source, size, seen, purpose, number)
+        return self._draw(self.lm_ if source is None else source, sentences, seen, purpose, number)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_expanded"}
@@ -359,13 +361,13 @@ class FluencyModel(Estimator, Model):
             averaged=self.averaged,
             n_jobs=self.n_jobs,
         )
-        positives = self._sets(train)
+        positives = self.sets(train)
         slots = np.full(len(positives), -1, dtype=np.int32)
         trace = []
         with interruptible(track(range(self.max_iter), "learning", unit="passes"), unit="passes") as passes:
             for number in passes:
                 wrong = self._draw(source, train.size, seen, "pass", number)
-                both = FeatureSets.joined([positives, self._sets(wrong)])
+                both = FeatureSets.joined([positives, self.sets(wrong)])
                 labels = np.repeat(np.array([1, -1]), [train.size, wrong.size])
                 generator = np.random.Generator(np.random.Philox(seed_for(self.random_state, "order", number)))
                 order = generator.permutation(len(both))
@@ -376,7 +378,8 @@ class FluencyModel(Estimator, Model):
                 trace.append(self.learner_.score(dev_sets, dev_labels))
         self.trace_ = np.array(trace)
 
-    def _sets(self, sentences: Encoded) -> FeatureSets:
+    def sets(self, sentences: Encoded) -> FeatureSets:
+        """Return the features of sentences as ids."""
         return feature_sets(self.views(sentences), threads=effective_jobs(self.n_jobs))
 
     def _view(self, view: FeatureView, sentences: Encoded) -> View:

@@ -47,14 +47,14 @@ class Pairs(NamedTuple):
 def draw_negatives(
     source: Any,
     lm: NGramModel,
-    size: int,
+    sentences: int,
     *,
     min_words: int,
     max_words: int,
     seen: Collection[bytes],
     random_state: int,
 ) -> Encoded:
-    """Draw `size` negatives as ids of `lm`, none of them in `seen`, which holds `Encoded.keys`.
+    """Draw negatives as ids of `lm`, none of them in `seen`, which holds `Encoded.keys`.
 
     >>> lm = NGramModel(order=2).fit(["the mill turns slowly now", "a mill stands near the river"])
     >>> draw_negatives(lm, lm, 3, min_words=2, max_words=9, seen=(), random_state=0).size
@@ -63,19 +63,19 @@ def draw_negatives(
     parts: list[Encoded] = []
     first = drawn = count = 0
     for _ in range(_ROUNDS):
-        if count >= size:
+        if count >= sentences:
             break
-        batch = max(_LEAST, int(1.3 * (size - count)))
+        batch = max(_LEAST, int(1.3 * (sentences - count)))
         sample = _sample(source, lm, batch, max_words, random_state, first)
         first += batch
         drawn += sample.size
         lengths = sample.lengths()
         fitting = np.flatnonzero((lengths >= min_words) & (lengths <= max_words))
         keys = sample.keys()
-        rows = [i for i in fitting.tolist() if keys[i] not in seen][: size - count]
+        rows = [i for i in fitting.tolist() if keys[i] not in seen][: sentences - count]
         parts.append(sample.take(rows))
         count += len(rows)
-    if count < size:
+    if count < sentences:
         raise DataError(
             f"of {drawn} sampled sentences only {count} have {min_words} to {max_words} words and are new; the source "
             "of negatives repeats its text or its sentences do not end: give it more text, or other limits of length"
