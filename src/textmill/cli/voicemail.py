@@ -158,7 +158,9 @@ def evaluate(
     model: _Model,
     messages: _Marked,
     k: Annotated[int, answers("Number of errors to print, the surest of each kind first.")] = 10,
-    errors: Annotated[bool, typer.Option("--errors", help="Print errors in context instead of figures.")] = False,
+    list_errors: Annotated[
+        bool, typer.Option("--list-errors", help="Print errors in context instead of figures.")
+    ] = False,
     json: JsonLines = False,
     jobs: Jobs = None,
 ) -> None:
@@ -166,9 +168,9 @@ def evaluate(
 
     Callers, names and numbers (telno) strictly, by containment, and for callers by containment of the name; then the
     number grammar alone: grammar takes all its candidates, prune those of four digits or more, digits is the baseline.
-    With --errors: kind, label, message, gold, proposed, confidence, context.
+    With --list-errors: kind, label, message, gold, proposed, confidence, context.
 
-    Example: textmill voicemail evaluate calls.mill test.txt --errors -k 20
+    Example: textmill voicemail evaluate calls.mill test.txt --list-errors -k 20
     """
     from itertools import groupby, islice
 
@@ -177,7 +179,7 @@ def evaluate(
     loaded = _load(model, jobs)
     marked = list(read_messages(messages))
     result = evaluate_answers(marked, loaded.extract(marked))
-    if errors:
+    if list_errors:
         columns = ("kind", "label", "message", "gold", "proposed", "confidence", "context")
         table = Printed(dict.fromkeys(columns, "") | {"confidence": ".3f"}, json=json)
         for _, group in groupby(result.errors, key=lambda error: error.kind):
@@ -281,7 +283,7 @@ def grammar(
     Columns: message, first word, one past the last word, digits, extension, the number as it is written, the same words
     read as an amount, and the words. With --lattice: digits, extension, the number as it is written, and posterior.
 
-    Example: echo 'call three two seven ten twenty five' | textmill voicemail grammar
+    Example: echo 'call ten twenty five' | textmill voicemail grammar
     """
     from itertools import islice
 

@@ -13,6 +13,7 @@ import pytest
 import textmill
 from textmill.cli.app import main
 from textmill.errors import DataError, ModelFileError, NotFittedError
+from textmill.fst import SymbolTable, compile_text, read_fst, write_fst
 from textmill.tasks.voicemail import (
     FAMILIES,
     TREES,
@@ -37,6 +38,7 @@ from textmill.tasks.voicemail import (
     read_contacts,
     read_locale,
     span_errors,
+    transduce,
 )
 from textmill.tasks.voicemail.callers import best_threshold, length_rows, start_rows
 from textmill.tasks.voicemail.candidates import candidate_rows
@@ -434,7 +436,7 @@ def test_commands_from_generation_to_answers(
     rows = [json.loads(line) for line in shown.splitlines()]
     assert [row["system"] for row in rows].count("trees") == 7
     assert rows[-1]["system"] == "prune"
-    assert run(capsys, "voicemail", "evaluate", model, noisy, "--errors", "-k", 2).startswith("kind\tlabel")
+    assert run(capsys, "voicemail", "evaluate", model, noisy, "--list-errors", "-k", 2).startswith("kind\tlabel")
     assert "digits" in run(capsys, "voicemail", "rules", model)
     assert "caller start" in run(capsys, "voicemail", "stats", train)
     picture = tmp_path / "starts.svg"
@@ -456,7 +458,12 @@ def test_commands_from_generation_to_answers(
     assert "300-1499\t314.99" in run(capsys, "voicemail", "grammar")
     machine = tmp_path / "numbers.fst"
     run(capsys, "voicemail", "grammar", "-o", machine)
-    assert machine.stat().st_size > 1000
+    assert transduce(read_fst(machine), "call ten twenty five") == [("1025", "")]
+    words = SymbolTable(["<eps>", "call", "five", "nine"])
+    text = "0 1 call\n1 2 five 0.2\n1 2 nine 1.7\n2"
+    write_fst(compile_text(text, acceptor=True, input_symbols=words), tmp_path / "lattice.fst")
+    shown = run(capsys, "voicemail", "grammar", tmp_path / "lattice.fst", "--lattice").splitlines()
+    assert [line.split("\t")[-1] for line in shown] == ["posterior", "0.8176", "0.1824"]
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:

@@ -138,6 +138,25 @@ def test_candidates_do_not_overlap_and_cannot_be_extended(words: list[str]) -> N
         assert [(n.digits, n.extension) for n in whole] == [(number.digits, number.extension)]
 
 
+PIECES = st.one_of(
+    st.text(max_size=6), st.sampled_from([*WORDS, "twenty-six", "5551212", "\x1c", "\u2003", "(", "-five-"])
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(PIECES, max_size=12), st.sampled_from([" ", "\t", ""]))
+def test_tokens_are_those_of_python_whatever_the_text(pieces: list[str], blank: str) -> None:
+    text = blank.join(piece for piece in pieces if piece.isprintable() or piece in ("\x1c", "\u2003"))
+    tokens = text.split()
+    numbers = GRAMMAR.find(text)
+    machine = number_transducer(GRAMMAR, tokens)
+    assert transduce(machine, text) == [(n.digits, n.extension) for n in numbers]
+    for number in numbers:
+        assert 0 <= number.start < number.end <= len(tokens)
+        words = " ".join(tokens[number.start : number.end])
+        assert [(n.digits, n.extension) for n in GRAMMAR.find(words)] == [(number.digits, number.extension)]
+
+
 def test_a_million_words_take_linear_time() -> None:
     def seconds(count: int) -> float:
         text = (" ".join(["call"] * 3 + ["five", "twenty", "six"] * 2) + " ") * (count // 9)

@@ -43,7 +43,7 @@ class SpokenNumber(NamedTuple):
 
 
 def message_texts(messages: Iterable[str | Message]) -> list[str]:
-    """Texts as the scanner reads them: tokens with blanks between, in lower case where they are not ASCII.
+    """Texts as the scanner reads them: tokens with blanks between, in lower case where they are not plain ASCII.
 
     >>> message_texts(["Call ME", "J’ai dit"])
     ['Call ME', "j'ai dit"]
@@ -53,7 +53,8 @@ def message_texts(messages: Iterable[str | Message]) -> list[str]:
         text = message if isinstance(message, str) else message.text if isinstance(message, Message) else None
         if text is None:
             raise DataError(f"message {number} is {message!r}; pass texts or messages")
-        texts.append(text if text.isascii() else " ".join(text.lower().replace("\u2019", "'").split()))
+        plain = text.isascii() and text.isprintable()  # has no blanks but those that the scanner knows
+        texts.append(text if plain else " ".join(text.lower().replace("\u2019", "'").split()))
     return texts
 
 
