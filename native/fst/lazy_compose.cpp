@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "fst/compose_parts.h"
+#include "fst/lazy_labels.h"
 #include "fst/properties.h"
-#include "fst/structure.h"
 #include "fst/traversal.h"
 
 namespace textmill::fst {
@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::uint32_t kPushed = 4;      // in f: a weight was paid early
 constexpr std::uint32_t kPendingBit = 3;  // in f: above it, the label that A still has to write
-constexpr std::size_t kMostNear = std::size_t{1} << 26;
-constexpr std::size_t kMostPending = (std::size_t{1} << 29) - 8;
+constexpr std::size_t kStretch = 64;
 
 template <class W>
 class Composed final : public Cached<W> {
@@ -259,7 +258,7 @@ class Composed final : public Cached<W> {
   }
   // How many of the sorted arcs have labels of the set; `one` is enough?
   std::size_t count(std::span<const std::pair<std::int32_t, std::int32_t>> set, std::span<const Arc> arcs, Ahead& ahead,
-                    bool one) const {
+                    bool one) {
     std::size_t found = 0;
     if (2 * arcs.size() < set.size()) {
       for (const Arc& arc : arcs) {
@@ -281,11 +280,26 @@ class Composed final : public Cached<W> {
       const std::size_t end = search(arcs, at, last + 2, label);
       found += end - at;
       ahead.arc = &arcs[end - 1];
-      if (options_.push_weights) ahead.sum = this->ring().add(ahead.sum, arcs.subspan(at, end - at));
+      if (options_.push_weights) ahead.sum = add(ahead.sum, arcs, at, end);
       if (!options_.push_weights && found > 1) return found;
       at = end;
     }
     return found;
+  }
+
+  // sum plus the weights of arcs[first ... last - 1] of s2. Where a state has many arcs, sums of stretches of them are
+  // kept.
+  W add(W sum, std::span<const Arc> arcs, std::size_t first, std::size_t last) {
+    const Ring<W>& k = this->ring();
+    if (last - first < 2 * kStretch) return k.add(sum, arcs.subspan(first, last - first));
+    std::vector<W>& sums = stretches_[s2_];
+    if (sums.empty())
+      for (std::size_t at = 0; at + kStretch <= arcs.size(); at += kStretch)
+        sums.push_back(k.add(k.zero(), arcs.subspan(at, kStretch)));
+    const std::size_t from = (first + kStretch - 1) / kStretch, to = last / kStretch;
+    sum = k.add(sum, arcs.subspan(first, from * kStretch - first));
+    for (std::size_t i = from; i < to; ++i) sum = k.plus(sum, sums[i]);
+    return k.add(sum, arcs.subspan(to * kStretch, last - to * kStretch));
   }
 
   // Can (n1, n2) go on or end?
@@ -325,7 +339,8 @@ class Composed final : public Cached<W> {
   std::optional<SpecialArcs<Ring<W>, LazySource<W>, true>> left_;
   std::optional<SpecialArcs<Ring<W>, LazySource<W>, false>> right_;
   StateTable<WideKey> table_;
-  std::vector<W> paid_weights_;  // [states] what was paid early, if weights are pushed
+  std::unordered_map<std::int32_t, std::vector<W>> stretches_;  // of states of B, sums of kStretch arcs each
+  std::vector<W> paid_weights_;                                 // [states] what was paid early, if weights are pushed
   // of the state that is computed
   std::int32_t s1_ = 0, s2_ = 0;
   std::uint32_t f_ = 0;
@@ -333,86 +348,9 @@ class Composed final : public Cached<W> {
   const W* paid_ = nullptr;
 };
 
-using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
-// Of a whole machine at once, of a lazy one state by state.
-template <class W>
-LazyPointer<W> sorted(const LazyPointer<W>& a, bool output, std::size_t limit) {
-  if (!a->whole()) return lazy_sort(a, output, limit);
-  return std::make_shared<Leaf<W>>(a->ring_pointer(), std::make_shared<Automaton<W>>(sort_arcs(*a->whole(), output)));
-}
-template <class W>
-LazyPointer<W> relabelled(const LazyPointer<W>& a, const Pairs& input, const Pairs& output, std::size_t limit) {
-  if (!a->whole()) return lazy_relabel<W>(a, input, output, limit);
-  return std::make_shared<Leaf<W>>(
-      a->ring_pointer(), std::make_shared<Automaton<W>>(relabel(*a->whole(), LabelPairs(input), LabelPairs(output))));
-}
-template <class W>
-LazyPointer<W> inverted(const LazyPointer<W>& a, std::size_t limit) {
-  if (!a->whole()) return lazy_invert(a, limit);
-  return std::make_shared<Leaf<W>>(a->ring_pointer(), std::make_shared<Automaton<W>>(invert(*a->whole())));
-}
-
 template <class W>
 bool known_unweighted(const Lazy<W>& a) {
   return a.whole() && is(*a.whole(), property::unweighted);
-}
-
-// The inputs of a machine by their numbers, sorted; those that have none become `other`.
-template <class W>
-LazyPointer<W> numbered(const LazyPointer<W>& b, const Pairs& pairs, std::int32_t other, std::size_t limit) {
-  if (!b->whole()) return lazy_sort(lazy_relabel<W>(b, pairs, {}, limit, other), false, limit);
-  std::int32_t most = 0;
-  for (const auto& pair : pairs) most = std::max(most, pair.first);
-  std::unordered_map<std::int32_t, std::int32_t> far;  // labels that are too large for a table
-  std::vector<std::int32_t> near(std::min<std::size_t>(static_cast<std::size_t>(most) + 1, kMostNear), other);
-  for (const auto& [label, number] : pairs)
-    static_cast<std::size_t>(label) < near.size() ? near[label] = number : far[label] = number;
-  Automaton<W> made(*b->whole());
-  for (std::int32_t s = 0; s < made.states(); ++s) {
-    for (auto& arc : made.edit(s)) {
-      if (arc.ilabel == 0) continue;
-      if (static_cast<std::size_t>(arc.ilabel) < near.size()) {
-        arc.ilabel = near[arc.ilabel];
-      } else {
-        const auto found = far.find(arc.ilabel);
-        arc.ilabel = found == far.end() ? other : found->second;
-      }
-    }
-  }
-  return std::make_shared<Leaf<W>>(b->ring_pointer(), std::make_shared<Automaton<W>>(sort_arcs(made, false)));
-}
-
-// Labels of the outputs of `a` and of the inputs of `b` become numbers + 1 of the reachability. Labels of b that a never
-// writes share one number above all, special ones have their own.
-template <class W>
-Reachability number_labels(LazyPointer<W>& a, LazyPointer<W>& b, Specials& specials, std::size_t limit) {
-  Reachability reach = reachable_labels(*a->whole(), true);
-  const std::size_t n = reach.labels.size();
-  if (n > kMostPending) fail("look-ahead takes at most ", kMostPending, " different labels, but there are ", n);
-  Pairs pairs;
-  for (std::size_t i = 0; i < n; ++i) pairs.emplace_back(reach.labels[i], static_cast<std::int32_t>(i + 1));
-  auto next = static_cast<std::int32_t>(n + 1);
-  Pairs input = pairs;
-  for (std::int32_t* special : {&specials.sigma, &specials.rho, &specials.phi}) {
-    if (*special == kNoLabel) continue;
-    std::erase_if(input, [&](const auto& pair) { return pair.first == *special; });
-    input.emplace_back(*special, ++next);
-    *special = next;
-  }
-  a = relabelled(a, {}, pairs, limit);
-  b = numbered(b, input, static_cast<std::int32_t>(n + 1), limit);
-  return reach;
-}
-
-// Labels that are to be read as epsilon become epsilon.
-template <class W>
-LazyPointer<W> with_epsilons(const LazyPointer<W>& a, const std::vector<std::int32_t>& labels, bool output,
-                             std::size_t limit) {
-  if (labels.empty()) return a;
-  Pairs pairs;
-  for (const std::int32_t label : labels) pairs.emplace_back(label, 0);
-  return output ? relabelled(a, {}, pairs, limit) : relabelled(a, pairs, {}, limit);
 }
 
 template <class W>

@@ -124,3 +124,24 @@ def test_the_command(tmp_path: Path) -> None:
         assert wfst.total_weight(made) == 1.0
         outputs = [arc.olabel for _, arc in made.iter_arcs() if arc.olabel]
         assert outputs == [8, 9]
+
+
+def test_look_ahead_on_the_command_line(tmp_path: Path) -> None:
+    wfst.write_fst(late(["ab", "ac", "b"]), tmp_path / "words.fst")
+    wfst.write_fst(wfst.compile_text("0 1 2 8\n1 2 3 9 1\n2"), tmp_path / "pairs.fst")
+    sizes = []
+    for options in (
+        [],
+        ["--noconnect"],
+        ["--noconnect", "--look_ahead=output", "--push=both"],
+        ["--look_ahead=output"],
+    ):
+        target = tmp_path / "out.fst"
+        files = [str(tmp_path / name) for name in ("words.fst", "pairs.fst", "out.fst")]
+        found = CliRunner().invoke(app, ["fst", "compose", *options, *files])
+        assert found.exit_code == 0, found.output
+        sizes.append(wfst.read_fst(target, map_file=False).num_states)
+        assert wfst.total_weight(wfst.read_fst(target, map_file=False)) == 1.0
+    assert sizes[0] == sizes[2] == sizes[3] < sizes[1]
+    wrong = CliRunner().invoke(app, ["fst", "compose", "--push=weights", *files])
+    assert wrong.exit_code == 1

@@ -19,7 +19,7 @@ def compose_chain(
     machines: Annotated[list[str], typer.Argument(metavar="A.FST B.FST ...", help="Machines, in this order.")],
     output: Annotated[str, output_option("File for the result; - for stdout.")] = "-",
     lazy: Annotated[bool, typer.Option(help="Write out nothing in between, only the result.")] = False,
-    paths: Annotated[int, typer.Option(min=0, help="Only so many best paths; 0: the whole composition.")] = 0,
+    paths: Annotated[int, typer.Option(min=0, help="Number of best paths to keep; 0: the whole composition.")] = 0,
     explain_plan: Annotated[
         bool, typer.Option(help="Print the plan and the reasons for it, and compose nothing.")
     ] = False,

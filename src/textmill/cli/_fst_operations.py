@@ -192,14 +192,29 @@ def connect(fst: "Fst") -> "Fst":
 
 @app.command(cls=Program)
 @machines
-def compose(first: "Fst", second: "Fst", compose_filter: ComposeFilter = "auto", connect: Connect = True) -> "Fst":
+def compose(
+    first: "Fst",
+    second: "Fst",
+    compose_filter: ComposeFilter = "auto",
+    connect: Connect = True,
+    look_ahead: Annotated[
+        str, typer.Option(help="Make only states from which something matches: none, arc, output or input.")
+    ] = "none",
+    push: Annotated[str, typer.Option(help="What look-ahead pays early: none, weights, labels or both.")] = "none",
+) -> "Fst":
     """Compose two machines: the outputs of the first are the inputs of the second; arcs are sorted if necessary.
 
     Example: textmill fst compose a.fst b.fst ab.fst
     """
     from textmill.fst import composition
 
-    return composition.compose(first, _behind(first, second), compose_filter=compose_filter, connect=connect)
+    behind = _behind(first, second)
+    if look_ahead == "none" and push == "none":
+        return composition.compose(first, behind, compose_filter=compose_filter, connect=connect)
+    from textmill.fst import lazy
+
+    ahead = lazy.compose(first, behind, compose_filter=compose_filter, look_ahead=look_ahead, push=push, cache=0)
+    return ahead.expand(connect=connect)
 
 
 @app.command(cls=Program)
