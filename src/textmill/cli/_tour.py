@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import textmill
 from textmill import plot
-from textmill.cli._tour_learning import show_bursts, show_parser, show_words_that_decide
+from textmill.cli._tour_learning import show_bursts, show_entities, show_parser, show_words_that_decide
 from textmill.cli._tour_speed import Timing
 from textmill.cli._tour_texts import show_callers, show_numbers_as_words, show_sounds, topic_boundaries
 from textmill.corpus import (
@@ -86,6 +86,7 @@ def tour(folder: Path) -> Path:
         show_words_that_decide,
         show_bursts,
         show_parser,
+        show_entities,
         show_classification,
         show_exactness,
         show_files,

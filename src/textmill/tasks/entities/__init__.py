@@ -1,6 +1,7 @@
 """Names of people, places and organizations: where they are, then what they are.
 
 recognizer    EntityRecognizer: two phases, trained on tagged sentences
+candidates    candidate phrases as arrays
 presets       what a recognizer is made of, by quality and language
 phrases       features of phrases
 words         views of words
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.tasks.entities.candidates import CandidateTable
     from textmill.tasks.entities.evaluation import (
         ERROR_KINDS,
         EntityError,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from textmill.tasks.entities.pages import entity_report
     from textmill.tasks.entities.phrases import PhraseFeatures, PhraseRows, Phrases
     from textmill.tasks.entities.presets import LANGUAGES, PRESETS, Language
-    from textmill.tasks.entities.recognizer import CandidateTable, Entity, EntityRecognizer
+    from textmill.tasks.entities.recognizer import Entity, EntityRecognizer
     from textmill.tasks.entities.sample import sample_entities
     from textmill.tasks.entities.tuning import TunedSetting, tune_entities
     from textmill.tasks.entities.words import VIEWS, strip_accents
@@ -75,13 +77,14 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "candidates": "CandidateTable",
         "evaluation": "ERROR_KINDS EntityError EntityEvaluation evaluate_entities find_errors",
         "explanation": "PhraseReasons explain_entities",
         "jobs": "EntityData TextEntity label_entities label_running_text read_entities",
         "pages": "entity_report",
         "phrases": "PhraseFeatures PhraseRows Phrases",
         "presets": "LANGUAGES PRESETS Language",
-        "recognizer": "CandidateTable Entity EntityRecognizer",
+        "recognizer": "Entity EntityRecognizer",
         "sample": "sample_entities",
         "tuning": "TunedSetting tune_entities",
         "words": "VIEWS strip_accents",

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 from textmill.corpus import Span, spans_of
 from textmill.metrics import SpanCounts, span_counts
 from textmill.sequence import TagScores, evaluate_tags
-from textmill.tasks.entities.recognizer import EntityRecognizer, words_of
+from textmill.tasks.entities.candidates import words_of
+from textmill.tasks.entities.recognizer import EntityRecognizer
 
 __all__ = ["ERROR_KINDS", "EntityError", "EntityEvaluation", "evaluate_entities", "find_errors"]
 

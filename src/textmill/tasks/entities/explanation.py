@@ -15,7 +15,8 @@ import numpy as np
 from textmill.linear import CategoricalBayes
 from textmill.model import check_fitted
 from textmill.sequence import CountedMarkov, Evidence
-from textmill.tasks.entities.recognizer import EntityRecognizer, words_of
+from textmill.tasks.entities.candidates import words_of
+from textmill.tasks.entities.recognizer import EntityRecognizer
 
 __all__ = ["PhraseReasons", "explain_entities"]
 

@@ -26,16 +26,26 @@ from numpy.typing import NDArray
 from textmill._native import entities as native
 from textmill._native import sequence as chains
 from textmill.arrays import Floats, Ids, Ints
-from textmill.corpus import Sentence
 from textmill.errors import DataError
 from textmill.linear import CategoricalBayes
 from textmill.model import Classifier, Model, check_choice, check_fitted, check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.progress import track
-from textmill.sequence import CountedMarkov, Encoder
+from textmill.sequence import CountedMarkov
+from textmill.tasks.entities.candidates import (
+    CandidateTable,
+    TrainingTable,
+    concatenate_candidates,
+    join_gold,
+    phrases_of,
+    rows_between,
+    select_phrases,
+    word_cells,
+    words_of,
+)
 from textmill.tasks.entities.phrases import PhraseFeatures, PhraseRows, Phrases
 from textmill.tasks.entities.presets import PRESETS, parts_of_preset
-from textmill.tasks.entities.rescoring import Mixing, choose_spans, learn_mixing, score_types
+from textmill.tasks.entities.rescoring import Mixing, choose_spans, learn_mixing, score_types, weight_of_counts
 from textmill.tasks.entities.spans import (
     TaggedSpans,
     bare_labels,
@@ -46,10 +56,10 @@ from textmill.tasks.entities.spans import (
     tags_from_spans,
 )
 
-__all__ = ["CandidateTable", "Entity", "EntityRecognizer", "words_of"]
+__all__ = ["Entity", "EntityRecognizer"]
 
 NO_NAME = "O"  # class of candidates that are no names
-_FOLDS = {"counted": 10, "strong": 3}
+_FOLDS = {"counted": 10, "strong": 5}
 _BATCH = 20_000  # sentences whose steps are in memory together
 
 
@@ -74,7 +84,7 @@ class EntityRecognizer(Classifier, Model):
         features: `PhraseFeatures` in the place of the preset's.
         classifier: Phase 2, with fit and predict_proba for sparse rows, in the place of the preset's.
         smoothing: Of the counts of phase 2; None to choose it for each template by leaving one out.
-        n_folds: Folds of the jackknife; None for 10 with counts and 3 otherwise.
+        n_folds: Folds of the jackknife; None for 10 with counts and 5 otherwise.
         min_probability: Smallest P(span) of a candidate.
         default_label: A type that is taken only where no other reaches `default_threshold`; None for no such type.
         default_threshold: P(type | name) that another type must reach.
@@ -85,6 +95,7 @@ class EntityRecognizer(Classifier, Model):
         extractor_: Phase 1, fitted.
         features_: Features of phrases, fitted.
         classifier_: Phase 2, fitted.
+        counts_: Naive Bayes beside another classifier; None where phase 2 is naive Bayes.
         mixing_: Weights of rescoring; empty with phrases="gold".
 
     >>> X = [["Ana", "vive", "en", "Lima"], ["Luis", "vive", "en", "Quito"], ["ella", "vive", "bien"]] * 4
@@ -100,11 +111,13 @@ class EntityRecognizer(Classifier, Model):
         "extractor_": "sequence.CountedMarkov | sequence.CRF",
         "features_": "tasks.entities.PhraseFeatures",
         "classifier_": "linear.CategoricalBayes | linear.LogisticRegression",
+        "counts_": "linear.CategoricalBayes",
     }
 
     extractor_: Any
     features_: PhraseFeatures
     classifier_: Any
+    counts_: CategoricalBayes | None
     mixing_: Floats
 
     def __init__(
@@ -145,14 +158,14 @@ class EntityRecognizer(Classifier, Model):
         extractor, features, classifier = self._new_parts()
         lengths = np.fromiter(map(len, words), np.int64, len(words))
         counting = isinstance(extractor, CountedMarkov) and not extractor.joint
-        cells = extractor.cells(words) if counting else _word_cells(words, self.n_jobs)
+        cells = extractor.cells(words) if counting else word_cells(words, self.n_jobs)
         if counting:
             data = extractor.fit_encode(cells, bare_labels(spans.phrases, lengths))
         else:
             tags = bare_tags(spans.phrases, lengths)
             extractor.fit(words, tags)
         self.extractor_, self.features_ = extractor, features
-        self.mixing_ = np.empty(0)
+        self.mixing_, self.counts_ = np.empty(0), None
         self.classes_ = np.array(spans.labels)
         if self.phrases == "gold":
             rows = features.fit_rows(cells, spans.phrases)
@@ -167,18 +180,25 @@ class EntityRecognizer(Classifier, Model):
         else:
             candidates = self._jackknifed(words, tags, folds)
         names = [NO_NAME, *spans.labels]
-        table = _joined(candidates, spans)
+        table = join_gold(candidates, spans)
         rows = features.fit_rows(cells, table.phrases)
         self.classifier_ = self._classified(classifier, rows, table.label, names)
-        held = self._held_out(classifier, rows, table, names, folds)
-        place = np.searchsorted(self.classifier_.classes_, np.array(names))
+        if classifier is not None:
+            self.counts_ = self._classified(None, rows, table.label, names)
+        held = self._held_out(None, rows, table, names, folds)
+        place = np.searchsorted(self._all_classes(), np.array(names))
         real = table.probability > 0
+        weight = 0.0
+        if classifier is not None:
+            counts, held = held, self._held_out(classifier, rows, table, names, folds)
+            weight = weight_of_counts(held[real], counts[real], place[table.label[real]].astype(np.int32))
+            held = held + weight * counts
         groups = self._groups(sentences, cells, table.phrases)
         mixing = learn_mixing(
-            _selected(table.phrases, real), held[real], int(place[0]), table.probability[real],
+            select_phrases(table.phrases, real), held[real], int(place[0]), table.probability[real],
             place[table.label[real]].astype(np.int32), len(spans.label), None if groups is None else groups[real],
         )  # fmt: skip
-        self.mixing_ = np.array(mixing)
+        self.mixing_ = np.array(mixing._replace(counts=weight))
         return self
 
     def predict(self, X: Iterable[Any]) -> list[list[str]]:
@@ -220,8 +240,11 @@ class EntityRecognizer(Classifier, Model):
             for start, end in some:
                 if not 0 <= start < end <= len(words[s]):
                     raise DataError(f"sentence {s + 1}: span ({start}, {end}) is not in its {len(words[s])} tokens")
-        phrases = _phrases(spans)
-        scores = self._scores(self.features_.rows(_word_cells(words, self.n_jobs), phrases))
+        phrases = phrases_of(spans)
+        rows = self.features_.rows(word_cells(words, self.n_jobs), phrases)
+        scores = self._scores(rows)
+        if self.counts_ is not None:
+            scores = scores + Mixing(*self.mixing_.tolist()).counts * self._scores(rows, self.counts_)
         types, _ = self._best(self._log_types(scores))
         names = np.array(self.classes_.tolist(), object)[types]
         return [list(names[a:b]) for a, b in zip(phrases.offsets[:-1], phrases.offsets[1:], strict=True)]
@@ -266,6 +289,7 @@ class EntityRecognizer(Classifier, Model):
             counts[np.ix_(where, place)] += part.classifier_.counts_
             rows[where] += part.classifier_.rows_
         both.classifier_ = both._bayes(classes, counts, rows)
+        both.counts_ = None
         both.mixing_ = share * self.mixing_ + (1 - share) * other.mixing_
         return both
 
@@ -309,7 +333,7 @@ class EntityRecognizer(Classifier, Model):
             extractor, _, _ = self._new_parts()
             extractor.fit([*words[:first], *words[last:]], [*tags[:first], *tags[last:]])
             parts.append(self._candidates(extractor, words[first:last]))
-        return _concatenated(parts)
+        return concatenate_candidates(parts)
 
     def _candidates(self, extractor: Any, words: Any) -> Any:
         """Probable spans of sentences: offsets, begin, end, probability."""
@@ -328,7 +352,7 @@ class EntityRecognizer(Classifier, Model):
             flat = np.concatenate(steps) if steps else np.empty((0, size, size))
             source = chains.StepSource((size, size, 1, 0), offsets, np.ascontiguousarray(flat))
             parts.append(native.find_candidates(source, *letters, self.min_probability, threads))
-        return _concatenated(parts)
+        return concatenate_candidates(parts)
 
     def _bayes(self, classes: NDArray[Any], counts: Floats, rows: Floats) -> CategoricalBayes:
         features = self.features_.templates(), self.features_.template_of_, self.features_.values_
@@ -352,14 +376,16 @@ class EntityRecognizer(Classifier, Model):
         of_feature = np.repeat(label, np.diff(rows.offsets)) * size + rows.ids
         return np.bincount(of_feature, minlength=classes * size).reshape(classes, size).astype(np.float64)
 
-    def _held_out(self, classifier: Any, rows: PhraseRows, table: _Table, names: list[str], folds: Ints) -> Floats:
+    def _held_out(
+        self, classifier: Any, rows: PhraseRows, table: TrainingTable, names: list[str], folds: Ints
+    ) -> Floats:
         """Scores of every row by a classifier without the rows of its fold."""
         bounds = table.phrases.offsets[folds]
         parts = []
         for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            inner = _rows_between(rows, first, last)
+            inner = rows_between(rows, first, last)
             if classifier is None:
-                whole = self.classifier_
+                whole = self.classifier_ if self.counts_ is None else self.counts_
                 place = np.searchsorted(whole.classes_, np.array(names))[table.label[first:last]]
                 counts = whole.counts_ - self._class_counts(inner, place, len(names))
                 size = whole.rows_ - np.bincount(place, minlength=len(names))
@@ -440,7 +466,7 @@ class EntityRecognizer(Classifier, Model):
         words = [words_of(sentence) for sentence in sentences]
         counting = isinstance(self.extractor_, CountedMarkov) and not self.extractor_.joint
         self.features_.n_jobs = self.extractor_.n_jobs = self.n_jobs
-        cells = self.extractor_.cells(words) if counting else _word_cells(words, self.n_jobs)
+        cells = self.extractor_.cells(words) if counting else word_cells(words, self.n_jobs)
         if self.phrases == "gold":
             phrases = read_tags(self.extractor_.predict(cells if counting else words)).phrases
             ones = np.ones(len(phrases.begin))
@@ -452,7 +478,10 @@ class EntityRecognizer(Classifier, Model):
         mixing = Mixing(*self.mixing_.tolist())
         groups = self._groups(sentences, cells, phrases) if mixing.sharing > 0 else None
         none = int(np.searchsorted(sorted([*self.classes_.tolist(), NO_NAME]), NO_NAME))
-        scored = score_types(self._scores(rows), none, probability, groups, mixing)
+        scores = self._scores(rows)
+        if self.counts_ is not None and mixing.counts > 0:
+            scores = scores + mixing.counts * self._scores(rows, self.counts_)
+        scored = score_types(scores, none, probability, groups, mixing)
         return CandidateTable(phrases, rows, probability, scored.name, scored.types)
 
     def _recognized(self, X: Iterable[Any]) -> tuple[list[Any], Phrases, Ids, Floats]:
@@ -464,44 +493,7 @@ class EntityRecognizer(Classifier, Model):
         if self.phrases == "gold":
             return sentences, table.phrases, types, best
         chosen = choose_spans(table.phrases, best, Mixing(*self.mixing_.tolist()).threshold, self.n_jobs)
-        return sentences, _selected(table.phrases, chosen), types[chosen], best[chosen]
-
-
-class CandidateTable(NamedTuple):
-    """Candidate phrases of sentences, their features, P(span), P(name | span) and log P(type | name)."""
-
-    phrases: Phrases
-    rows: PhraseRows
-    probability: Floats
-    name: Floats
-    types: Floats  # [candidates, types]
-
-    def rows_of(self, candidate: int) -> Ids:
-        """Return the features of one candidate."""
-        return self.rows.ids[self.rows.offsets[candidate] : self.rows.offsets[candidate + 1]]
-
-
-class _Table(NamedTuple):
-    """Candidates and gold phrases of training sentences: 0 is the label of what is no name."""
-
-    phrases: Phrases
-    label: Ids
-    probability: Floats  # 0 for gold phrases that are no candidates
-
-
-def words_of(sentence: Any) -> list[str]:
-    """The first column of a sentence, a list of words or of rows.
-
-    >>> words_of(["a", "b"]), words_of([("a", "DT")]), words_of(Sentence((("a",), ("DT",))))
-    (['a', 'b'], ['a'], ['a'])
-    """
-    if isinstance(sentence, Sentence):
-        return list(sentence.column(0))
-    if isinstance(sentence, list) and (not sentence or isinstance(sentence[0], str)):
-        return sentence
-    if isinstance(sentence, str):
-        raise DataError(f"a sentence must be a list of words, not the text {sentence[:40]!r}; tokenize it first")
-    return [word if isinstance(word, str) else word[0] for word in sentence]
+        return sentences, select_phrases(table.phrases, chosen), types[chosen], best[chosen]
 
 
 def _checked_spans(words: list[list[str]], y: Sequence[Sequence[str]]) -> TaggedSpans:
@@ -516,60 +508,3 @@ def _checked_spans(words: list[list[str]], y: Sequence[Sequence[str]]) -> Tagged
     if NO_NAME in spans.labels:
         raise DataError(f"'{NO_NAME}' cannot be a type of names; rename it")
     return spans
-
-
-def _word_cells(words: list[list[str]], n_jobs: int | None) -> Any:
-    return Encoder(patterns=["u:%x[0,0]"], n_jobs=n_jobs).cells(words)
-
-
-def _phrases(spans: Sequence[Sequence[tuple[int, int]]]) -> Phrases:
-    offsets = np.cumsum([0, *map(len, spans)]).astype(np.int64)
-    flat = [pair for some in spans for pair in some]
-    begin, end = (np.array([pair[i] for pair in flat], np.int32) for i in (0, 1))
-    return Phrases(offsets, begin, end)
-
-
-def _selected(phrases: Phrases, chosen: NDArray[np.bool_]) -> Phrases:
-    running = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int64)
-    return Phrases(running[phrases.offsets], phrases.begin[chosen], phrases.end[chosen])
-
-
-def _rows_between(rows: PhraseRows, first: int, last: int) -> PhraseRows:
-    begin, end = int(rows.offsets[first]), int(rows.offsets[last])
-    return PhraseRows(rows.offsets[first : last + 1] - begin, rows.ids[begin:end])
-
-
-def _concatenated(parts: list[Any]) -> Any:
-    """Candidates of stretches of sentences, one after the other."""
-    if not parts:
-        return np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
-    starts = np.cumsum([0, *(len(part[1]) for part in parts)])
-    offsets = [np.zeros(1, np.int64), *(part[0][1:] + start for part, start in zip(parts, starts, strict=False))]
-    return np.concatenate(offsets), *(np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
-
-
-def _joined(candidates: Any, spans: TaggedSpans) -> _Table:
-    """Candidates with their gold labels, and the gold phrases that are none, sentence by sentence."""
-    offsets, begin, end, probability = candidates
-    sentences = len(offsets) - 1
-    sides = []
-    for of, a, b in ((offsets, begin, end), spans.phrases):
-        sentence = np.repeat(np.arange(sentences, dtype=np.int64), np.diff(of))
-        sides.append((sentence << 40) + (a.astype(np.int64) << 20) + b)
-    order = np.argsort(sides[1])  # gold ones
-    at = np.minimum(np.searchsorted(sides[1][order], sides[0]), max(len(order) - 1, 0))
-    match = sides[1][order][at] == sides[0]
-    label = np.where(match, spans.label[order][at] + 1, 0).astype(np.int32)
-    missing = ~np.isin(sides[1], sides[0])
-    key = np.concatenate([sides[0], sides[1][missing]])
-    # as candidates are sorted: by sentence, end, then from short to long
-    rank = np.lexsort((-(key >> 20 & 0xFFFFF), key & 0xFFFFF, key >> 40))
-    key = key[rank]
-    label = np.concatenate([label, spans.label[missing] + 1])[rank]
-    probability = np.concatenate([probability, np.zeros(int(missing.sum()))])[rank]
-    phrases = Phrases(
-        np.searchsorted(key >> 40, np.arange(sentences + 1)).astype(np.int64),
-        (key >> 20 & 0xFFFFF).astype(np.int32),
-        (key & 0xFFFFF).astype(np.int32),
-    )
-    return _Table(phrases, label.astype(np.int32), probability)

@@ -14,6 +14,9 @@ candidates with the same words share their types: with t >= 0, learnt in the sam
 
 j over the other candidates with these words. Chosen is the set without overlaps with the greatest expected F
 (native/entities/candidates.h): half the F that the jackknife reaches is the threshold.
+
+Where phase 2 is another classifier than naive Bayes, its log-probabilities and the scores of naive Bayes are added,
+f_c = log p_c + w g_c, with the w that explains the classes of the jackknife best: two learners that err differently.
 Reference: Jansche (2002) for the two phases; Dinkelbach (1967) for the threshold.
 """
 
@@ -29,9 +32,10 @@ from textmill.arrays import Floats, Ids, Ints
 from textmill.model import effective_jobs
 from textmill.tasks.entities.phrases import Phrases
 
-__all__ = ["Mixing", "Scored", "choose_spans", "learn_mixing", "score_types"]
+__all__ = ["Mixing", "Scored", "choose_spans", "learn_mixing", "score_types", "weight_of_counts"]
 
 _TEMPERATURES = np.array([0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1.0, 1.4])
+_COUNT_WEIGHTS = (0.0, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8)
 _SHARINGS = (0.0, 0.25, 0.5, 1.0, 2.0)
 _ROUNDS = 8  # of the threshold
 
@@ -45,6 +49,7 @@ class Mixing(NamedTuple):
     temperature: float  # s
     sharing: float  # t
     threshold: float  # P(span, type) from which a candidate adds to F
+    counts: float = 0.0  # w
 
 
 class Scored(NamedTuple):
@@ -95,6 +100,22 @@ def learn_mixing(
         shared = [likelihood(_shared(plain.types, plain.name, groups, t)[names]) for t in _SHARINGS]
         mixing = mixing._replace(sharing=_SHARINGS[int(np.argmax(shared))])
     return mixing._replace(threshold=_threshold(phrases, scores, none, probability, gold, n_gold, groups, mixing))
+
+
+def weight_of_counts(log_probability: Floats, counts: Floats, gold: Ids) -> float:
+    """The weight w of naive Bayes beside another classifier that gives the gold classes the greatest likelihood.
+
+    >>> certain, doubtful = np.log([[0.5, 0.5]] * 4), np.array([[3.0, 0.0], [0.0, 3.0]] * 2)
+    >>> weight_of_counts(certain, doubtful, np.array([0, 1, 0, 1], np.int32))
+    0.8
+    """
+    rows = np.arange(len(gold))
+
+    def likelihood(weight: float) -> float:
+        scores = log_probability + weight * counts
+        return max(float(_log_softmax(s * scores)[rows, gold].sum()) for s in _TEMPERATURES[4:].tolist())
+
+    return max(_COUNT_WEIGHTS, key=likelihood)
 
 
 def _threshold(
