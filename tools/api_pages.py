@@ -121,6 +121,8 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         ],
         {
             "Find similar documents in a million": "tutorials/similar-documents.md",
+            "Similar articles for your library": "tutorials/similar-articles.md",
+            "how similar articles are kept": "how/similar-articles.md",
             "Spotting machine-made or scraped pages": "tutorials/coherence.md",
             "Deduplicate a customer list": "tutorials/names.md",
             "Numbers as words, and back": "tutorials/normalization.md",
