@@ -116,6 +116,7 @@ def _sparse(options: Options) -> list[Job]:
     peer = SparseMatrixSimilarity([[]], num_features=X.shape[1], num_best=10)
     peer.index, peer.normalize = X.copy(), False
     Q = X[:: X.shape[0] // 64][:64]
+    rows = [Q[i] for i in range(64)]
     lists = [list(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in Q]
 
     def quality() -> str:
@@ -125,8 +126,8 @@ def _sparse(options: Options) -> list[Job]:
         return f"{same} of its 160 answers are ours"
 
     def single() -> None:
-        for i in range(64):
-            index.query(Q[i], k=10)
+        for row in rows:
+            index.query(row, k=10)
 
     def many() -> float:
         return _shared(lambda: index.query(Q, k=10))
@@ -255,7 +256,9 @@ def _newsgroups(options: Options) -> list[Job]:
 
 
 def appendix() -> str:
-    """Quality and memory."""
+    """Quality and memory; nothing where only some jobs were asked for."""
+    if _options.only:
+        return ""
     return "\n\n".join([_noise(), _subjects(), _reuters(), _languages(), _memory()])
 
 

@@ -33,6 +33,7 @@ from typing import Any, ClassVar, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from textmill.corpus import check_bags
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_owners, check_range, effective_jobs
 from textmill.numeric import SparseRows, is_sparse, sparse
@@ -463,6 +464,10 @@ class Index(Growing, Estimator, Model):
 
     def _rows(self, X: Any, name: str) -> tuple[Any, NDArray[np.bool_]]:
         """Rows as the engine takes them, once they have the right length."""
+        if is_sparse(X) and not isinstance(X, SparseRows):  # plain arrays: SciPy's own checks take longer than a search
+            X = check_bags(X, name=name, negative=True)
+            if X.has_canonical_format:
+                X = SparseRows(X.data, X.indices.astype(np.int32, copy=False), X.indptr, X.shape)
         rows, empty = prepared(self.measure, X, name)
         if rows.shape[1] != self.columns_:
             raise DataError(
