@@ -82,10 +82,13 @@ def test_browsers_change_the_token_for_a_cookie(client_of: Clients, words: tuple
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert TOKEN not in cookie
+    assert "secure" not in cookie
     assert client.get("/api/v1").status_code == 200  # the client has kept it
     client.cookies.clear()
     assert client.get("/api/v1", headers={"cookie": f"other=1; textmill={cookie_value(TOKEN)}"}).status_code == 200
     assert client.get("/api/v1", headers={"cookie": "textmill=0"}).status_code == 401
+    shy = client.post("/api/v1/session", json={"token": TOKEN}, headers={"x-forwarded-proto": "https"})
+    assert "secure" in shy.headers["set-cookie"].lower()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
@@ -153,6 +156,26 @@ def test_too_many_requests_are_sent_away_for_a_while(client_of: Clients, words: 
     answer = client_of(words, limits=Limits(queue=0)).get("/api/v1")
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/text", "/api/v1/search"])
+def test_what_takes_too_long_is_given_up(
+    path: str, client_of: Clients, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from textmill.web import texts
+    from textmill.web.indexes import IndexSource
+
+    def slow(*_: Any) -> list[Any]:
+        time.sleep(0.6)
+        return []
+
+    monkeypatch.setattr(texts, "analyses_of", slow)
+    monkeypatch.setattr(IndexSource, "search", slow)
+    client = client_of(words, limits=Limits(seconds=0.2))
+    answer = client.post(path, json={"text": "mill"})
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"] == "5"
+    assert client.get("/health/live").status_code == 200  # the loop goes on meanwhile
 
 
 def test_a_body_that_comes_too_slowly_ends_the_request(server_of: Callable[..., Any], words: tuple[str, ...]) -> None:

@@ -118,6 +118,32 @@ def test_no_request_is_lost_while_a_file_is_replaced(serve: Serve, shelf: Path, 
     assert len(codes) > 20
 
 
+@pytest.mark.slow
+def test_ten_thousand_connections_are_held_and_answered(serve: Serve, words: tuple[str, ...]) -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 11_000:
+        pytest.skip("the system allows fewer open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (11_000, hard))
+    server = serve(*words)
+    port = int(server.address.rsplit(":")[-1])
+    lines: list[socket.socket] = []
+    try:
+        for _ in range(10_000):
+            lines.append(socket.create_connection(("127.0.0.1", port), timeout=30))
+        request = b"GET /api/v1/article?id=astronomy-01 HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        for line in lines[::100]:
+            line.sendall(request)
+        for line in lines[::100]:
+            assert line.recv(100).startswith(b"HTTP/1.1 200")
+        assert httpx.get(f"{server.address}/health/live", timeout=30).status_code == 200
+    finally:
+        for line in lines:
+            line.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 def test_a_token_from_the_environment_guards_and_is_shown_in_the_address(serve: Serve, words: tuple[str, ...]) -> None:
     token = "from-the-environment-1"
     server = serve(*words, environment={"TEXTMILL_TOKEN": token})

@@ -21,6 +21,7 @@ from textmill import plot
 from textmill.cli._tour_learning import show_bursts, show_entities, show_parser, show_words_that_decide
 from textmill.cli._tour_speed import Timing
 from textmill.cli._tour_texts import show_callers, show_numbers_as_words, show_sounds, topic_boundaries
+from textmill.cli._tour_web import show_workbench
 from textmill.corpus import (
     Document,
     Tokenizer,
@@ -75,6 +76,7 @@ def tour(folder: Path) -> Path:
         show_map,
         show_copies,
         show_similar,
+        show_workbench,
         show_coherence,
         topic_boundaries(_chart),
         show_names,

@@ -20,9 +20,11 @@ from textmill._native import vectors as native
 from textmill.arrays import Floats, Singles
 from textmill.errors import ModelFileError
 from textmill.model import effective_jobs
-from textmill.vectors.scan import FEW_QUERIES, DenseRows, Found, Wish
+from textmill.vectors.scan import DenseRows, Found, Wish
 
 __all__ = ["CoarseScan"]
+
+MANY_QUERIES = 100  # from here on products with whole vectors cost less than looking twice
 
 
 class CoarseScan(DenseRows):
@@ -68,7 +70,7 @@ class CoarseScan(DenseRows):
 
     def search(self, Q: Singles, wish: Wish, n_jobs: int | None = None) -> Found:
         """Return the wanted rows of each query."""
-        if len(Q) >= FEW_QUERIES:  # products of many queries with whole vectors cost less
+        if len(Q) >= MANY_QUERIES:
             return self.rest(0).search(Q, wish, n_jobs)
         view = self._view(wish.allowed)
         return Found(

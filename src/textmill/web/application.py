@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TextIO
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
@@ -155,6 +155,7 @@ async def _lifespan(service: Service, articles: Articles) -> AsyncIterator[None]
     yield
     watch.cancel()
     service.desk.close()
+    articles.close()
     service.log.event("ended")
     service.log.close()
 
@@ -177,7 +178,7 @@ async def _watch(service: Service, articles: Articles) -> None:
 
 def _add_session(api: FastAPI, settings: Settings) -> None:
     @api.post("/api/v1/session", status_code=204, tags=["service"])
-    def log_in(login: Token, response: Response) -> None:
+    def log_in(login: Token, request: Request, response: Response) -> None:
         """Change the token for a cookie that scripts cannot read and other sites cannot send."""
         from hmac import compare_digest
 
@@ -185,7 +186,9 @@ def _add_session(api: FastAPI, settings: Settings) -> None:
             return
         if not compare_digest(login.token.encode("utf-8", "replace"), settings.token.encode()):
             raise Refusal(401, "the token is wrong; open the address that was printed at the start")
-        response.set_cookie(COOKIE, cookie_value(settings.token), httponly=True, samesite="strict", path="/")
+        encrypted = request.headers.get("x-forwarded-proto") == "https"  # said by a proxy; a lie harms only the liar
+        value = cookie_value(settings.token)
+        response.set_cookie(COOKIE, value, httponly=True, samesite="strict", path="/", secure=encrypted)
 
 
 def _add_contents(api: FastAPI, service: Service, articles: Articles) -> None:

@@ -10,6 +10,7 @@ each request would cost more than the answer; the addresses, their types and the
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
@@ -24,7 +25,7 @@ from textmill.web.answers import Answer, Direct, Refusal, json_answer
 from textmill.web.holdings import MethodSource
 from textmill.web.indexes import IndexSource, Near
 from textmill.web.service import Service
-from textmill.web.work import Together
+from textmill.web.work import Desk, Together
 
 __all__ = [
     "ArticleAnswer",
@@ -128,7 +129,8 @@ class Articles:
     def __init__(self, service: Service) -> None:
         self._service = service
         limits = service.settings.limits
-        self._together = Together(service.desk, self._search, queue=limits.queue, tally=service.tally)
+        self._desk = Desk(limits.queue)  # of its own, so that long texts in another panel hold nobody up
+        self._together = Together(self._desk, self._search, queue=limits.queue, tally=service.tally)
         self._kept: OrderedDict[bytes, Answer] = OrderedDict()
         self._size = 0
         self._version = 0
@@ -155,6 +157,10 @@ class Articles:
             self._values = values
             changed = True
         return changed
+
+    def close(self) -> None:
+        """End the threads."""
+        self._desk.close()
 
     def methods(self) -> list[str]:
         """Names of the methods."""
@@ -194,7 +200,8 @@ class Articles:
         sources = self._having(id)
         if all(source.is_quick(k) for source in sources.values()):
             return _article_answer(id, sources, k)  # lists that are there cost less than a thread
-        return await self._service.desk.run(_article_answer, id, sources, k)
+        async with asyncio.timeout(self._service.settings.limits.seconds):
+            return await self._desk.run(_article_answer, id, sources, k)
 
     def _having(self, id: str) -> dict[str, Source]:  # noqa: A002
         """The methods that know an article."""
@@ -235,7 +242,8 @@ class Articles:
         self._service.check_text(text)
         if not self._sources:
             raise Refusal(404, "no articles are served")
-        answer: Answer = await self._together.ask(k, text)
+        async with asyncio.timeout(self._service.settings.limits.seconds):
+            answer: Answer = await self._together.ask(k, text)
         return answer
 
     def _search(self, k: int, texts: Sequence[str]) -> list[Answer]:

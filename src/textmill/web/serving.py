@@ -98,11 +98,12 @@ class _Workers:
         import textmill.web.application  # noqa: F401
 
         before = {one: signal.signal(one, self._end) for one in (signal.SIGTERM, signal.SIGINT)}
-        gc.collect()
-        gc.freeze()  # or the first collection of a worker would copy every page
         try:
-            for number in range(self._settings.workers):
-                self._start(number)
+            apps = [self._app(number) for number in range(self._settings.workers)]  # made once, shared after the fork
+            gc.collect()
+            gc.freeze()  # or the first collection of a worker would copy every page
+            for number, app in enumerate(apps):
+                self._start(number, app)
             started()
             self._wait()
         finally:
@@ -111,7 +112,13 @@ class _Workers:
             for one, handler in before.items():
                 signal.signal(one, handler)
 
-    def _start(self, number: int) -> None:
+    def _app(self, number: int) -> Any:
+        from textmill.web.application import create_app
+
+        shared: dict[str, Any] = {"library": self._library, "holdings": self._holdings, "tally": self._tally}
+        return create_app(self._settings, **shared, worker=number, log=self._log)
+
+    def _start(self, number: int, app: Any) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
@@ -122,16 +129,6 @@ class _Workers:
         try:
             for one in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(one, signal.SIG_DFL)
-            from textmill.web.application import create_app
-
-            app = create_app(
-                self._settings,
-                library=self._library,
-                holdings=self._holdings,
-                tally=self._tally,
-                worker=number,
-                log=self._log,
-            )
             server_of(app, self._settings).run(sockets=[self._listener])
             code = 0
         except BaseException as error:
@@ -159,7 +156,7 @@ class _Workers:
                 self._library.refresh()
                 if self._holdings is not None:
                     self._holdings.refresh()
-            self._start(number)
+            self._start(number, self._app(number))
 
     def _end(self, *_: Any) -> None:
         self._ending = True
