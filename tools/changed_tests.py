@@ -20,7 +20,7 @@ from pathlib import Path
 GATES = ["tests/test_gates.py", "tests/test_public.py"]
 ALL = "tests"  # without the slow ones, which pyproject.toml leaves out
 ROOT_FILES = {"pyproject.toml", "CMakeLists.txt", "tests/conftest.py"}
-HOMES = {"language": "tasks"}  # native folders of a job, and the package that has it
+HOMES = {"entities": "tasks", "language": "tasks"}  # native folders of a job, and the package that has it
 SHARED = ("tests/reference/", "tests/files/", "native/base/", "src/textmill/_native/")
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -60,6 +61,10 @@ __all__ = ["PCA"]
 _OWNERS = {"power_iterations": ("krylov",)}
 _CHUNK = 1000
 _CHUNK_POWERS = 2  # a chunk is in memory, so its passes are free
+
+
+# Not attributes: to transform leaves a model as it was.
+_centers: WeakKeyDictionary[PCA, tuple[Floats, Floats, Floats]] = WeakKeyDictionary()
 
 
 class PCA(TopicModel):
@@ -200,7 +205,6 @@ class PCA(TopicModel):
         >>> pca.documents_, pca.mean_.round(4).tolist()
         (3, [1.3333, 0.6667, 0.3333])
         """
-        vars(self).pop("_centered", None)
         self._check()
         if not self.__sklearn_is_fitted__():
             self._start(X)
@@ -248,10 +252,10 @@ class PCA(TopicModel):
 
     def _center(self) -> Floats:
         """The projection of the mean, made once for a model: a question costs its own words."""
-        derived = vars(self).get("_centered")
-        if derived is None or derived[0] is not self.components_:
-            derived = self._centered = (self.components_, self.components_ @ self.mean_)
-        center: Floats = derived[1]
+        components, mean, center = _centers.get(self, (None, None, np.zeros(0)))
+        if components is not self.components_ or mean is not self.mean_:
+            center = self.components_ @ self.mean_
+            _centers[self] = self.components_, self.mean_, center
         return center
 
     def inverse_transform(self, projections: Any) -> Floats:
