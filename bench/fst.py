@@ -221,4 +221,5 @@ def add_model(bench: Bench, options: Options) -> Job:
         return "best path {:.3f}, peer {:.3f}".format(*weights)
 
     return Job("compose: lattice o Brown, phi", lambda: wfst.compose(lattice, exact, phi=phi),
-               lambda: wfst.compose(lattice, fst), "textmill, epsilons", quality)  # fmt: skip
+               lambda: wfst.compose(lattice, fst), "textmill, epsilons", quality,
+               figure="processor", bar=0.67)  # fmt: skip

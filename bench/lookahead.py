@@ -5,10 +5,9 @@ TEXTMILL_DATA=... python -m bench lookahead
 A lexicon of the words of the Brown corpus (letters to words, deterministic, so that words are written late) composed
 with a 3-gram back-off model of it: with look-ahead on the labels that the lexicon can write, weights and labels pushed,
 as OpenFst's machines with output look-ahead do. Then the best path of sentences without blanks, with letters confused
-at a cost, through both, searched in the lazy composition: states that were written out stand beside the times. And
-composition with exact back-off (phi) beside that with epsilons. OpenFst's side is a small C++ program
-(bench/_openfst_lookahead.cpp), compiled here against the headers of libfst-dev, that times itself; our figures are
-processor time too.
+at a cost, through both, searched in the lazy composition: states that were written out stand beside the times.
+OpenFst's side is a small C++ program (bench/_openfst_lookahead.cpp), compiled here against the headers of libfst-dev,
+that times itself; our figures are processor time too.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def jobs(options: Options) -> list[Job]:
     bench = Bench(Path(folder.name))
     sentences = list(made.brown(options.data))
     model = NGramModel(n_jobs=1).fit(sentences[: 500 if options.quick else 6000])
-    grammar = bench.add("grammar", made.backing_off(model, 0))
+    bench.add("grammar", made.backing_off(model, 0))
     words = {word: number + 1 for number, word in enumerate(model.words_) if not word.startswith("<")}
     bench.add("lexicon", lexicon(words, blank=True))
     spelling = lexicon(words, blank=False)
@@ -50,13 +49,7 @@ def jobs(options: Options) -> list[Job]:
         letters = confused("".join(word for word in sentences[number] if word in words), number)
         bench.add(f"sentence {number}", wfst.arcsort(wfst.compose(letters, spelling), "olabel"))
         rows += bench.search(f"sentence {number}")
-    exact, phi = made.backing_off(model, len(model.words_) + 1), len(model.words_) + 1
-    lattice = made.confusions(model, sentences[1000:1400], 10)
-    return [
-        *rows,
-        Job("compose: lattice o grammar, phi", lambda: wfst.compose(lattice, exact, phi=phi),
-            lambda: wfst.compose(lattice, grammar), "textmill, epsilons", figure="processor", bar=0.67),
-    ]  # fmt: skip
+    return rows
 
 
 def lexicon(words: dict[str, int], *, blank: bool) -> wfst.Fst:

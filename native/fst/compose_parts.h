@@ -276,7 +276,7 @@ class SpecialArcs {
     hits_.assign(others.size(), Hit{0, kNowhere});
     left_.clear();
     for (std::uint32_t i = 0; i < others.size(); ++i)
-      if (of(others[i]) != 0 && of(others[i]) != specials_.phi) left_.push_back(i);
+      if (of(others[i]) != 0) left_.push_back(i);
     for (std::uint32_t l = 0; !left_.empty(); ++l) {
       const auto arcs = span_of(levels_[l].held);
       const bool wide = arcs.size() > 256;
@@ -291,7 +291,7 @@ class SpecialArcs {
           if (wide) places_[i] = static_cast<std::uint32_t>(at);
         }
         const std::size_t place = wide ? places_[i] : at;
-        if (place < arcs.size() && label(arcs[place]) == wanted) {
+        if (wanted != specials_.phi && place < arcs.size() && label(arcs[place]) == wanted) {
           hits_[i] = {l, static_cast<std::uint32_t>(place)};
         } else {
           left_[kept++] = i;
