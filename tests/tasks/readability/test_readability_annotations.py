@@ -12,6 +12,7 @@ from textmill.corpus import parse_tree
 from textmill.tasks.readability import (
     AnnotatedText,
     Annotator,
+    Layers,
     Mention,
     WordNet,
     is_article,
@@ -25,7 +26,9 @@ from textmill.tasks.readability import (
     read_graded_texts,
     read_syllable_rules,
     reduce_text,
+    static_features,
 )
+from textmill.trees import TreebankGrammar
 
 XML = """<?xml version="1.0"?><root><document><sentences>
 <sentence id="1"><tokens>
@@ -120,14 +123,25 @@ def test_rules_make_entities_and_chains() -> None:
 
 
 def test_a_parser_is_an_object_that_is_passed_in() -> None:
-    def parse(words: list[str], tags: list[str]) -> Any:
-        leaves = " ".join(f"({tag} {word})" for word, tag in zip(words, tags, strict=True))
-        return parse_tree(f"(S {leaves})")
+    def parse(sentences: list[list[str]], tags: list[list[str]]) -> list[Any]:
+        rows = [" ".join(f"({t} {w})" for w, t in zip(*row, strict=True)) for row in zip(sentences, tags, strict=True)]
+        return [parse_tree(f"(S {leaves})") for leaves in rows]
 
     text = Annotator(tagger=Tagger(), parser=parse).annotate(["A mill turns"])[0]
     assert text.trees == [parse_tree("(S (X A) (NN mill) (X turns))")]
+    long = Annotator(tagger=Tagger(), parser=parse).annotate(["A mill. It " + "and " * 120])[0]
+    assert long.trees is not None
+    assert [tree is None for tree in long.trees] == [False, True]
     with pytest.raises(ValueError, match="made 1 leaves of 3 words"):
-        Annotator(tagger=Tagger(), parser=lambda words, tags: parse_tree("(S (X A))")).annotate(["A mill turns"])
+        Annotator(tagger=Tagger(), parser=lambda words, tags: [parse_tree("(S (X A))")]).annotate(["A mill turns"])
+
+
+def test_the_grammar_of_a_treebank_parses() -> None:
+    texts = ["(S (NP (NNP Anna)) (VP (VBZ sleeps)))", "(S (NP (DT the) (NN mill)) (VP (VBZ turns)))"]
+    grammar = TreebankGrammar().fit([parse_tree(text) for text in texts])
+    text = Annotator(tagger=Tagger(), parser=grammar).annotate(["Anna turns"])[0]
+    table = static_features(Layers([text]), groups=["parse"])
+    assert table.choose(["parse.NP.number", "parse.tree.clauses"]).values.tolist() == [[1.0, 1.0]]
 
 
 def test_without_a_tagger_there_are_only_tokens() -> None:

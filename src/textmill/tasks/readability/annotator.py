@@ -2,7 +2,8 @@
 
     sentences, tokens   as UAX #29 has them, contractions cut as in the Penn Treebank (do n't, mill 's)
     tags                by a tagger, such as a `CRF` trained on words and tags
-    trees               by a parser: an object with `parse(words, tags) -> Tree`, or a function of words and tags
+    trees               by a parser, such as a `TreebankGrammar`: an object with `parse(sentences, tags) -> trees`, or a
+                        function; a sentence of more than 100 tokens is left without a tree
     entities            runs of proper nouns
     chains              rule: entities with the same last word corefer; a pronoun of the third person refers to the
                         nearest entity or noun before it, in its own or one of the two sentences before, that agrees:
@@ -34,6 +35,8 @@ __all__ = ["Annotator", "cut_text"]
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _CLITIC = re.compile(r"(?i)(?<=\w)(?:n['\u2019]t|['\u2019](?:s|m|d|re|ve|ll))$")
 _CHUNK = 2000  # sentences that are tagged together
+_PARSED = 256  # sentences that are parsed together
+_LONGEST = 100  # tokens of a sentence that is parsed: the time grows with the third power
 _NEAR = 2  # sentences before a pronoun in which its noun is looked for
 _PERSONS = frozenset(("he", "him", "his", "himself", "she", "her", "hers", "herself"))
 _MANY = frozenset(("they", "them", "their", "theirs", "themselves"))
@@ -45,7 +48,7 @@ class Annotator:
 
     Parameters:
         tagger: Tags lists of words, `predict(sentences) -> lists of tags`; None for no tags.
-        parser: Parses a sentence: an object with `parse(words, tags)`, or a function; None for no trees.
+        parser: Parses lists of words, `parse(sentences, tags) -> trees`, or a function; None for no trees.
         resources: Classes of tags.
 
     >>> class Tagger:
@@ -72,7 +75,7 @@ class Annotator:
         for number, text in enumerate(texts_of(texts)):
             name = ids[number] if ids is not None else f"text {number + 1}"
             documents.append(text if isinstance(text, AnnotatedText) else cut_text(text, name=name))
-        documents = self._tagged(documents)
+        documents = self._parsed(self._tagged(documents))
         return [self._completed(document) for document in track(documents, "annotating", unit="texts")]
 
     def _tagged(self, documents: list[AnnotatedText]) -> list[AnnotatedText]:
@@ -89,15 +92,36 @@ class Annotator:
             for document in documents
         ]
 
+    def _parsed(self, documents: list[AnnotatedText]) -> list[AnnotatedText]:
+        if self.parser is None:
+            return documents
+        bare = [document for document in documents if document.trees is None and document.tags is not None]
+        places = [
+            (document, number)
+            for document in bare
+            for number, words in enumerate(document.sentences)
+            if len(words) <= _LONGEST
+        ]
+        parse: Callable[..., Any] = getattr(self.parser, "parse", self.parser)
+        trees: dict[int, list[Tree | None]] = {id(document): [None] * len(document.sentences) for document in bare}
+        for first in track(range(0, len(places), _PARSED), "parsing"):
+            some = places[first : first + _PARSED]
+            words = [list(document.sentences[number]) for document, number in some]
+            tags = [list((document.tags or ())[number]) for document, number in some]
+            for (document, number), own, tree in zip(some, words, parse(words, tags), strict=True):
+                if len(tree.leaves()) != len(own):
+                    fault = f"the parser made {len(tree.leaves())} leaves of {len(own)} words"
+                    raise DataError(fault, source=document.id or None)
+                trees[id(document)][number] = tree
+        return [
+            replace(document, trees=trees[id(document)]) if id(document) in trees else document
+            for document in documents
+        ]
+
     def _completed(self, document: AnnotatedText) -> AnnotatedText:
         if document.tags is None:
             return document
         layers: dict[str, Any] = {}
-        if document.trees is None and self.parser is not None:
-            layers["trees"] = [
-                self._tree(words, tags, document.id)
-                for words, tags in zip(document.sentences, document.tags, strict=True)
-            ]
         classes = self._classes(document)
         if document.entities is None:
             layers["entities"] = [m for i, row in enumerate(classes["proper"]) for m in _runs_of(i, row)]
@@ -105,13 +129,6 @@ class Annotator:
             entities = document.entities if document.entities is not None else layers["entities"]
             layers["chains"] = _chains(document, entities, classes)
         return replace(document, **layers) if layers else document
-
-    def _tree(self, words: Sequence[str], tags: Sequence[str], name: str) -> Tree | None:
-        parse: Callable[..., Any] = getattr(self.parser, "parse", self.parser)
-        tree = parse(list(words), list(tags))
-        if tree is not None and len(tree.leaves()) != len(words):
-            raise DataError(f"the parser made {len(tree.leaves())} leaves of {len(words)} words", source=name or None)
-        return tree if tree is None or isinstance(tree, Tree) else None
 
     def _classes(self, document: AnnotatedText) -> dict[str, list[list[bool]]]:
         distinct = sorted({tag for row in document.tags or () for tag in row})
