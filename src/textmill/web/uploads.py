@@ -2,10 +2,10 @@
 
     curl -H 'content-type: application/x-ndjson' -T articles.jsonl http://127.0.0.1:8765/api/v1/articles/upload
 
-The event loop hands pieces to a thread that parses and writes; when the writer is behind, the client waits, so a file
-of any size needs a few pieces of memory. One upload at a time in each worker, one writer of a collection at all. The
-answer says how many documents were written, and they are on the disk then; after a fault, those of whole chunks before
-it are there.
+The event loop hands pieces to a thread that parses and writes; when the writer is behind, the client waits, so the
+stream needs a few pieces of memory, whatever its size. The collection needs its own when it merges shards. One upload
+at a time in each worker, one writer of a collection at all. The answer says how many documents were written, and they
+are on the disk then; after a fault, those of whole chunks before it are there.
 """
 
 from __future__ import annotations
