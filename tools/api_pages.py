@@ -117,6 +117,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "tasks.normalization",
             "tasks.polarity",
             "tasks.pronunciation",
+            "tasks.similarity",
             "tasks.voicemail",
         ],
         {

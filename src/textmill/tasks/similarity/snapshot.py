@@ -7,7 +7,7 @@ their numbers; the last one is in memory (`recent`), the others are mapped files
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from textmill.tasks.similarity.methods import Method
 from textmill.tasks.similarity.shards import DocumentShard, RecentDocuments
 from textmill.vectors import Index
 
-__all__ = ["FieldSummary", "Part", "Place", "Snapshot", "summarize_fields"]
+__all__ = ["FieldSummary", "Part", "Place", "Snapshot", "apply_entries", "summarize_fields"]
 
 
 class Place(NamedTuple):
@@ -179,6 +179,47 @@ class Snapshot:
         new = int(np.count_nonzero(self.numbers >= first))
         words = sum(self.words)
         return new / len(self) if len(self) else 0.0, self.words[1] / words if words else 0.0
+
+
+def apply_entries(snapshot: Snapshot, entries: Sequence[dict[str, Any]]) -> Snapshot:
+    """Return the state after some changes of the journal."""
+    if not entries:
+        return snapshot
+    written: list[tuple[int, Article]] = []
+    gone: list[int] = []
+    for entry in entries:
+        writes = entry["do"] == "write"
+        old = entry["replaces"] if writes else entry["number"]
+        if old is not None:
+            gone.append(old)
+        if writes:
+            names = ("id", "title", "text", "fields", "source")
+            written.append((entry["number"], Article(*(entry[name] for name in names))))
+    *stored, recent = snapshot.parts
+    words = snapshot.words
+    if written:
+        articles = [article for _, article in written]
+        numbers = np.array([number for number, _ in written], np.int64)
+        indexes = {}
+        for name, method in snapshot.methods.items():
+            X = method.vectors(articles)
+            if name in recent.indexes:
+                indexes[name] = recent.indexes[name].copy()
+                indexes[name].add(X, ids=numbers)
+            else:
+                indexes[name] = method.index(X, numbers)
+        recent = replace(recent, documents=recent.documents.with_(written), indexes=indexes)  # type: ignore[union-attr]
+        counting = next((method for method in snapshot.methods.values() if method.vocabulary is not None), None)
+        more = (0, 0) if counting is None else counting.count_words(articles)
+        words = words[0] + more[0], words[1] + more[1]
+    dead = np.array(gone, np.int64)
+    parts = [part.without(dead[np.isin(dead, part.numbers)]) for part in (*stored, recent)]
+    return replace(
+        snapshot,
+        parts=tuple(parts),
+        next_number=max(snapshot.next_number, *(number + 1 for number, _ in written), 0),
+        words=words,
+    )
 
 
 class FieldSummary(NamedTuple):

@@ -33,7 +33,7 @@ from textmill.tasks.similarity.journal import append_entries, read_entries
 from textmill.tasks.similarity.merging import stacked
 from textmill.tasks.similarity.methods import Method
 from textmill.tasks.similarity.shards import DocumentShard, RecentDocuments
-from textmill.tasks.similarity.snapshot import Part, Snapshot
+from textmill.tasks.similarity.snapshot import Part, Snapshot, apply_entries
 from textmill.tasks.similarity.training import fit_methods, unfitted
 from textmill.vectors import Index
 
@@ -81,7 +81,7 @@ class Store:
             entries, end = read_entries(path, snapshot.journal_end)
         except FileNotFoundError:
             return snapshot if self._look() == self._stamp else self.open(snapshot)
-        return replace(_applied(snapshot, entries), journal_end=end) if entries else snapshot
+        return replace(apply_entries(snapshot, entries), journal_end=end) if entries else snapshot
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -251,7 +251,7 @@ class Store:
 
     def _append(self, snapshot: Snapshot, entries: list[dict[str, Any]]) -> Snapshot:
         """Take changes over: vectors first, since they may fail, then the journal, then the snapshot."""
-        after = _applied(snapshot, entries)
+        after = apply_entries(snapshot, entries)
         end = append_entries(self.folder / snapshot.manifest["journal"], entries, snapshot.journal_end)
         return replace(after, journal_end=end)
 
@@ -300,7 +300,7 @@ class Store:
         words = tuple(manifest["words"])
         snapshot = Snapshot(manifest, tuple(parts), methods, manifest["next"], 0, words)
         entries, end = read_entries(self.folder / manifest["journal"])
-        return replace(_applied(snapshot, entries), journal_end=end)
+        return replace(apply_entries(snapshot, entries), journal_end=end)
 
     def _manifest(self) -> dict[str, Any]:
         path = self.folder / MANIFEST
@@ -351,47 +351,6 @@ def build_collection(
                 with contextlib.suppress(OSError):
                     store.folder.rmdir()
         raise
-
-
-def _applied(snapshot: Snapshot, entries: Sequence[dict[str, Any]]) -> Snapshot:
-    """The state after some changes."""
-    if not entries:
-        return snapshot
-    written: list[tuple[int, Article]] = []
-    gone: list[int] = []
-    for entry in entries:
-        writes = entry["do"] == "write"
-        old = entry["replaces"] if writes else entry["number"]
-        if old is not None:
-            gone.append(old)
-        if writes:
-            names = ("id", "title", "text", "fields", "source")
-            written.append((entry["number"], Article(*(entry[name] for name in names))))
-    *stored, recent = snapshot.parts
-    words = snapshot.words
-    if written:
-        articles = [article for _, article in written]
-        numbers = np.array([number for number, _ in written], np.int64)
-        indexes = {}
-        for name, method in snapshot.methods.items():
-            X = method.vectors(articles)
-            if name in recent.indexes:
-                indexes[name] = recent.indexes[name].copy()
-                indexes[name].add(X, ids=numbers)
-            else:
-                indexes[name] = method.index(X, numbers)
-        recent = replace(recent, documents=recent.documents.with_(written), indexes=indexes)  # type: ignore[union-attr]
-        counting = next((method for method in snapshot.methods.values() if method.vocabulary is not None), None)
-        more = (0, 0) if counting is None else counting.count_words(articles)
-        words = words[0] + more[0], words[1] + more[1]
-    dead = np.array(gone, np.int64)
-    parts = [part.without(dead[np.isin(dead, part.numbers)]) for part in (*stored, recent)]
-    return replace(
-        snapshot,
-        parts=tuple(parts),
-        next_number=max(snapshot.next_number, *(number + 1 for number, _ in written), 0),
-        words=words,
-    )
 
 
 def _may_merge(part: Part, group: Sequence[Part]) -> bool:
