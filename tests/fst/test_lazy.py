@@ -22,7 +22,7 @@ ALL = [*NUMBERS, *OTHERS]
 COMMUTATIVE = [*NUMBERS, "product(tropical,log64)"]
 DIVISIBLE = [name for name in COMMUTATIVE if name != "minmax"]
 
-Case = tuple[LazyFst, Fst]  # a lazy result, and the eager one; "" says that they are the same machine
+Case = tuple[LazyFst, Fst]  # a lazy result, and the eager one
 TABLE: dict[str, tuple[list[str], bool, Callable[..., Case]]] = {}
 
 
@@ -462,9 +462,6 @@ def test_look_ahead_makes_fewer_states() -> None:
     ahead = lazy.compose(lexicon, grammar, look_ahead="output", push="both").expand()
     assert plain.num_states > 4000
     assert ahead.num_states < 40
-    assert wfst.equivalent(
-        wfst.determinize(wfst.rmepsilon(wfst.encode(wfst.connect(ahead), labels=True)[0])),
-        wfst.determinize(wfst.rmepsilon(wfst.encode(wfst.connect(ahead), labels=True)[0])),
-    )
     assert wfst.total_weight(ahead) == wfst.total_weight(plain) == 0.5
-    assert sorted(wfst.strings(wfst.project(ahead))) == sorted(wfst.strings(wfst.project(wfst.connect(plain))))
+    assert len(list(wfst.strings(ahead))) == 2
+    assert sorted(wfst.strings(ahead)) == sorted(wfst.strings(wfst.connect(plain)))
