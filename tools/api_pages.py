@@ -77,7 +77,14 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "how models of counts work": "how/counts.md",
         },
     ),
-    "trees": (["trees"], {"how decision trees learn": "how/trees.md"}),
+    "trees": (
+        ["trees"],
+        {
+            "how decision trees learn": "how/trees.md",
+            "A treebank for a related language": "tutorials/transfer.md",
+            "how treebanks are parsed and transferred": "how/transfer.md",
+        },
+    ),
     "lm": (
         ["lm"],
         {"how n-gram models work": "how/ngrams.md", "word classes and kernels of sets": "how/word-classes.md"},
@@ -118,6 +125,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "tasks.polarity",
             "tasks.pronunciation",
             "tasks.similarity",
+            "tasks.transfer",
             "tasks.voicemail",
         ],
         {

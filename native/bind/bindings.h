@@ -35,6 +35,7 @@ void bind_strings_joins(nanobind::module_& m);
 void bind_support(nanobind::module_& m);
 void bind_tasks(nanobind::module_& m);
 void bind_topics(nanobind::module_& m);
+void bind_transfer(nanobind::module_& m);
 void bind_trees(nanobind::module_& m);
 void bind_vectors(nanobind::module_& m);
 void bind_voicemail(nanobind::module_& m);

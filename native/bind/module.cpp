@@ -53,9 +53,10 @@ NB_MODULE(_native, m) {
   nanobind::module_ topics = m.def_submodule("topics", "Topic mixtures by EM, non-negative factors.");
   textmill::bind::bind_topics(topics);
   textmill::bind::bind_gibbs(topics);
-  nanobind::module_ trees = m.def_submodule("trees", "Decision trees; grammars of treebanks.");
+  nanobind::module_ trees = m.def_submodule("trees", "Decision trees; grammars of treebanks; packed forests.");
   textmill::bind::bind_trees(trees);
   textmill::bind::bind_grammar(trees);
+  textmill::bind::bind_transfer(trees);
   nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
   textmill::bind::bind_vectors(vectors);
   textmill::bind::bind_search(vectors);

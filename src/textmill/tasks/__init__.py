@@ -13,6 +13,7 @@ segmentation where the topic of a text changes, and chunks for retrieval
 pronunciation   how words sound: models from word lists
 readability  how hard a text is: formulas, features, graders trained on texts with levels
 similarity   documents like a text or like another document, in an index or a collection of many
+transfer     a treebank for a related language, from a treebank and raw text
 transcription   letters as sounds, names in another script, kanji from their readings
 voicemail    who called, and which number to call back
 """
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from textmill.tasks.segmentation import Chunker, TopicSegmenter
     from textmill.tasks.similarity import Collection, Matches, SimilarDocuments, query_shards
     from textmill.tasks.transcription import KanjiRestorer, LetterCRF, Transcriber
+    from textmill.tasks.transfer import TreebankTransfer
     from textmill.tasks.voicemail import VoicemailExtractor
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "SpellingCorrector",
     "TopicSegmenter",
     "Transcriber",
+    "TreebankTransfer",
     "VoicemailExtractor",
     "query_shards",
 ]
@@ -85,6 +88,7 @@ __getattr__, __dir__ = deferred(
         "readability": "LanguageResources LevelLearner LevelModels ReadabilityGrader",
         "similarity": "Collection Matches SimilarDocuments query_shards",
         "transcription": "KanjiRestorer LetterCRF Transcriber",
+        "transfer": "TreebankTransfer",
         "voicemail": "VoicemailExtractor",
     },
 )

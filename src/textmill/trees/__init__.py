@@ -8,6 +8,8 @@ grammar       TreebankGrammar: the best trees of sentences
 rules         its rules, markovised and smoothed
 lexicon       its tags of words, known and unknown
 parsing       words into symbols, brackets into trees
+forest        packed forests, intersected with n-grams or automata
+transfer      orders of a related language, forests of its trees
 """
 
 from typing import TYPE_CHECKING
@@ -17,24 +19,36 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.trees.categorical import CategoricalTree, SplitWorths
     from textmill.trees.code import tree_code
+    from textmill.trees.forest import Acceptor, Choice, PackedForest, WovenForests, WovenSample, weave
     from textmill.trees.grammar import TreebankGrammar, bare_tree
     from textmill.trees.inspection import Rule, TreeRules, draw_tree, tree_rules, tree_text
     from textmill.trees.parsing import ScoredTree
     from textmill.trees.rows import EncodedRows
+    from textmill.trees.transfer import Family, OrderModel, parse_families, propose_families
 
 __all__ = [
+    "Acceptor",
     "CategoricalTree",
+    "Choice",
     "EncodedRows",
+    "Family",
+    "OrderModel",
+    "PackedForest",
     "Rule",
     "ScoredTree",
     "SplitWorths",
     "TreeRules",
     "TreebankGrammar",
+    "WovenForests",
+    "WovenSample",
     "bare_tree",
     "draw_tree",
+    "parse_families",
+    "propose_families",
     "tree_code",
     "tree_rules",
     "tree_text",
+    "weave",
 ]
 
 __getattr__, __dir__ = deferred(
@@ -42,9 +56,11 @@ __getattr__, __dir__ = deferred(
     {
         "categorical": "CategoricalTree SplitWorths",
         "code": "tree_code",
+        "forest": "Acceptor Choice PackedForest WovenForests WovenSample weave",
         "grammar": "TreebankGrammar bare_tree",
         "inspection": "Rule TreeRules draw_tree tree_rules tree_text",
         "parsing": "ScoredTree",
         "rows": "EncodedRows",
+        "transfer": "Family OrderModel parse_families propose_families",
     },
 )

@@ -143,8 +143,8 @@ class TreebankGrammar(Estimator, Model):
 
         >>> from textmill.corpus import parse_tree
         >>> grammar = TreebankGrammar().fit([parse_tree("(S (NP (NN dogs)) (VP (VBP bark)))")])
-        >>> len(grammar.k_best([["dogs", "bark"]], k=2)[0])
-        2
+        >>> grammar.k_best([["dogs", "bark"]], k=2)[0][0].tree.label
+        'S'
         """
         check_range("k", k, at_least=1, whole=True)
         return list(self._parsed(X, tags, k))

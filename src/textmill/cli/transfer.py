@@ -1,0 +1,210 @@
+"""Make a treebank for a related language: impute its trees from a treebank, raw text, and orders that may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from textmill.cli._json import json_line
+from textmill.cli._options import Jobs, Json, Seed, answers
+from textmill.cli._outputs import figure_option, further_output, output_option
+from textmill.cli._tables import Printed
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+
+_Trees = Annotated[list[str], typer.Argument(metavar="TREES...", help="Source trees, bracketed or CoNLL-U (.conllu).")]
+_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill transfer run`.")]
+_Output = Annotated[str, output_option("The file to write; - for stdout.")]
+_To = Annotated[str, typer.Option("--to", help="Format of the output: trees or conllu.")]
+
+
+@app.command()
+def run(
+    trees: _Trees,
+    output: Annotated[Path, output_option("The model file to write.")],
+    families: Annotated[
+        Path, typer.Option(metavar="FILE", help="Orders that may change: NP: JJ NN | NN JJ, a line each.")
+    ],
+    text: Annotated[
+        str, typer.Option(metavar="FILE", help="Raw text of the target language: tags or words, a sentence a line.")
+    ],
+    fringe: Annotated[str, typer.Option(help="What the raw text is made of: tags or words.")] = "tags",
+    order: Annotated[int, typer.Option(help="Length of the n-grams.")] = 2,
+    full: Annotated[bool, typer.Option("--full", help="Learn the n-grams along with the trees.")] = False,
+    method: Annotated[str, typer.Option(help="gibbs, collapsed, em or variational.")] = "gibbs",
+    chains: Annotated[int, typer.Option(help="Number of chains.")] = 4,
+    max_iter: Annotated[int, typer.Option(help="Number of iterations, those of --burn-in included.")] = 300,
+    burn_in: Annotated[int, typer.Option(help="First iterations that are dropped.")] = 100,
+    prior: Annotated[float, typer.Option(help="Prior count of each entry of a row.")] = 1.0,
+    sticks: Annotated[bool, typer.Option("--sticks", help="Break rows from sticks instead of a Dirichlet.")] = False,
+    constant: Annotated[float, typer.Option(help="Added to every count of the raw text.")] = 0.1,
+    checkpoint: Annotated[
+        Path | None, further_output("File to keep the state of the chains in, and to go on from.")
+    ] = None,
+    plot: Annotated[Path | None, figure_option("Also draw the log likelihood of the chains.")] = None,
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Learn which orders the target language has; prints the parameters.
+
+    Example: textmill transfer run source.mrg --families orders.txt --text target.tags -o transfer.mill
+    """
+    from textmill.corpus import open_lines, read_text
+    from textmill.tasks.transfer import TreebankTransfer
+
+    model = TreebankTransfer(
+        families=read_text(families),
+        fringe=fringe,
+        order=order,
+        full=full,
+        method=method,
+        prior=prior,
+        sticks=sticks,
+        constant=constant,
+        n_chains=chains,
+        max_iter=max_iter,
+        burn_in=min(burn_in, max_iter - 1),
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    corpus = (words for _, line in open_lines(text) if (words := line.split()))
+    model.fit(_read(trees), corpus=corpus, checkpoint=checkpoint)
+    model.save(output)
+    if plot is not None:
+        from textmill.plot import save
+        from textmill.tasks.transfer import draw_traces
+
+        save(draw_traces(model), plot)
+    columns = model.summary().to_dict()
+    if json:
+        typer.echo(json_line({"converged": model.converged_, "iterations": model.n_iter_, **columns}))
+        return
+    table = Printed({name: "" if name in ("parameter", "weak") else ".4g" for name in columns})
+    for row in zip(*columns.values(), strict=True):
+        table.row(**dict(zip(columns, row, strict=True)))
+
+
+@app.command()
+def sample(
+    model: _Model,
+    output: _Output = "-",
+    k: Annotated[int, answers("Number of treebanks, one behind the other.")] = 1,
+    to: _To = "trees",
+    jobs: Jobs = None,
+    seed: Seed = 0,
+) -> None:
+    """Draw target trees from the posterior.
+
+    Example: textmill transfer sample transfer.mill -k 5 -o imputed.mrg
+    """
+    _write((tree for trees in _load(model, jobs).sample(k, random_state=seed) for tree in trees), output, to)
+
+
+@app.command()
+def best(
+    model: _Model,
+    output: _Output = "-",
+    k: Annotated[int, answers("Number of trees of each sentence; more than 1 adds numbers and log posteriors.")] = 1,
+    consensus: Annotated[
+        bool, typer.Option("--consensus", help="Of 100 samples the tree with most brackets in common with all.")
+    ] = False,
+    to: _To = "trees",
+    jobs: Jobs = None,
+) -> None:
+    """Write the most probable target trees.
+
+    Example: textmill transfer best transfer.mill -o imputed.mrg
+    """
+    from textmill.corpus import writer
+
+    transfer = _load(model, jobs)
+    if consensus:
+        _write((tree for tree, _ in transfer.consensus()), output, to)
+    elif k == 1:
+        _write((trees[0][0] for trees in transfer.best()), output, to)
+    else:
+        with writer(output) as out:
+            for number, trees in enumerate(transfer.best(k), 1):
+                for tree, score in trees:
+                    out.write(f"{number}\t{score:.4f}\t{tree}\n")
+
+
+@app.command()
+def forest(
+    trees: _Trees,
+    families: Annotated[Path, typer.Option(metavar="FILE", help="Orders that may change.")],
+    sentence: Annotated[int, typer.Option(min=1, help="Which tree, from 1.")] = 1,
+    fringe: Annotated[str, typer.Option(help="What n-grams are made of: tags or words.")] = "tags",
+    dot: Annotated[bool, typer.Option("--dot", help="Write a drawing for Graphviz.")] = False,
+) -> None:
+    """Print the forest of a tree, intersected with bigrams: nodes (a, N, b) with their numbers of choices.
+
+    Example: textmill transfer forest source.mrg --families orders.txt --sentence 3
+    """
+    from itertools import islice
+
+    from textmill.corpus import read_text
+    from textmill.errors import DataError
+    from textmill.trees import OrderModel, parse_families, weave
+
+    tree = next(islice(_read(trees), sentence - 1, None), None)
+    if tree is None:
+        raise DataError(f"there is no tree {sentence}; name a smaller number")
+    packed = OrderModel(parse_families(read_text(families))).forest(tree, fringe=fringe)
+    typer.echo(packed.dot() if dot else "\n".join(weave([packed]).triples()), nl=not dot)
+
+
+@app.command()
+def evaluate(
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Right target trees.")],
+    imputed: Annotated[str, typer.Argument(metavar="IMPUTED", help="Imputed trees of the same sentences.")],
+    json: Json = False,
+) -> None:
+    """Compare imputed trees with right ones: exact match, and labelled brackets.
+
+    Example: textmill transfer evaluate gold.mrg imputed.mrg
+    """
+    from textmill.tasks.transfer import evaluate as compare
+
+    figures = compare(_read([gold]), _read([imputed])).to_json()
+    if json:
+        typer.echo(json_line(figures))
+        return
+    table = Printed({name: "" if name == "trees" else ".4f" for name in figures})
+    table.row(**figures)
+
+
+def _load(path: Path, jobs: int | None) -> Any:
+    from textmill.model import load
+    from textmill.tasks.transfer import TreebankTransfer
+
+    return load(path, expect=TreebankTransfer).set_params(n_jobs=jobs)
+
+
+def _read(sources: list[str]) -> Iterator[Any]:
+    from textmill.corpus import read_conllu, read_trees
+    from textmill.tasks.transfer import tree_of
+
+    for source in sources:
+        if ".conllu" in Path(source).suffixes:
+            yield from map(tree_of, read_conllu(source))
+        else:
+            yield from read_trees(source)
+
+
+def _write(trees: Iterator[Any], output: str, to: str) -> None:
+    from textmill.corpus import writer
+    from textmill.model import check_choice
+    from textmill.tasks.transfer import conllu_of
+
+    check_choice("to", to, ("trees", "conllu"))
+    with writer(output) as out:
+        for tree in trees:
+            if to == "trees":
+                out.write(f"{tree}\n")
+            else:
+                out.write("".join("\t".join(row) + "\n" for row in conllu_of(tree)) + "\n")

@@ -1,0 +1,88 @@
+"""`textmill trees` and `textmill transfer`, from a treebank to a treebank."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from typer.testing import CliRunner
+
+from tests.reference.transfer import FAMILIES, SOURCE, source_tree, target_tree
+from textmill.cli.app import app
+from textmill.corpus import read_trees
+
+
+def call(*arguments: object, code: int = 0) -> str:
+    result = CliRunner().invoke(app, ["--quiet", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_a_grammar_is_trained_applied_and_evaluated(tmp_path: Path) -> None:
+    bank, model, text = tmp_path / "bank.mrg", tmp_path / "grammar.mill", tmp_path / "text.txt"
+    bank.write_text("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))\n(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)))\n")
+    facts = json.loads(call("trees", "train", bank, "-o", model, "--json"))
+    assert facts == {"trees": 2, "rules": 3, "labels": 6, "words": 6}
+    assert "2 trees" in call("trees", "train", tmp_path, "-o", model)
+    text.write_text("a dog sleeps\n\nthe cat barks\n")
+    assert call("trees", "parse", model, text).splitlines()[0] == "(S (NP (DT a) (NN dog)) (VP (VBZ sleeps)))"
+    assert call("trees", "parse", model, text, "-k", 2).splitlines()[0].startswith("1\t")
+    text.write_text("an/DT owl/NN hoots/VBZ\n")
+    assert call("trees", "parse", model, text, "--tagged") == "(S (NP (DT an) (NN owl)) (VP (VBZ hoots)))\n"
+    figures = json.loads(call("trees", "evaluate", model, bank, "--json", "--tagged", "--max-length", 3, "--intervals"))
+    assert figures["f1"] == 1.0
+    assert figures["trees"] == 2
+    assert "exact_match" in call("trees", "evaluate", model, bank)
+
+
+def test_a_treebank_is_transferred(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    gold = [target_tree(rng) for _ in range(60)]
+    files = {
+        name: tmp_path / name for name in ("source.mrg", "gold.mrg", "orders.txt", "text.txt", "out.mrg", "m.mill")
+    }
+    files["gold.mrg"].write_text("".join(f"{tree}\n" for tree in gold))
+    files["source.mrg"].write_text("".join(f"{source_tree(tree, rng)}\n" for tree in gold))
+    files["orders.txt"].write_text(FAMILIES)
+    files["text.txt"].write_text("".join(" ".join(target_tree(rng).tags()) + "\n" for _ in range(500)))
+    run = ["transfer", "run", files["source.mrg"], "--families", files["orders.txt"], "--text", files["text.txt"]]
+    run += ["-o", files["m.mill"], "--max-iter", 30, "--burn-in", 10, "--chains", 2]
+    figures = json.loads(call(*run, "--json", "--plot", tmp_path / "trace.svg", "--checkpoint", tmp_path / "state.npz"))
+    assert len(figures["mean"]) == 13
+    assert figures["iterations"] == 30
+    assert (tmp_path / "trace.svg").exists()
+    assert call(*run, "--method", "em").startswith("parameter\tmean")
+    call(*run)
+    call("transfer", "best", files["m.mill"], "-o", files["out.mrg"])
+    best = json.loads(call("transfer", "evaluate", files["gold.mrg"], files["out.mrg"], "--json"))
+    copied = json.loads(call("transfer", "evaluate", files["gold.mrg"], files["source.mrg"], "--json"))
+    assert best["f1"] > copied["f1"]
+    assert best["exact_match"] > copied["exact_match"]
+    assert "exact_match" in call("transfer", "evaluate", files["gold.mrg"], files["out.mrg"])
+    call("transfer", "sample", files["m.mill"], "-k", 2, "-o", files["out.mrg"])
+    assert len(list(read_trees(files["out.mrg"]))) == 120
+    assert call("transfer", "best", files["m.mill"], "-k", 2).startswith("1\t")
+    assert call("transfer", "best", files["m.mill"], "--consensus").count("\n") == 60
+
+
+def test_a_forest_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "source.mrg").write_text(f"{SOURCE}\n")
+    (tmp_path / "orders.txt").write_text(FAMILIES)
+    arguments = ["transfer", "forest", tmp_path / "source.mrg", "--families", tmp_path / "orders.txt"]
+    lines = call(*arguments).splitlines()
+    assert len(lines) == 40
+    assert "(#, C, v): 2" in lines
+    assert call(*arguments, "--dot").startswith("digraph forest {")
+    assert call(*arguments, "--sentence", 2, code=1) == ""
+
+
+def test_dependency_trees_are_transferred(tmp_path: Path) -> None:
+    rows = "1 old _ ADJ _ _ 2 amod _ _\n2 men _ NOUN _ _ 3 nsubj _ _\n3 sleep _ VERB _ _ 0 root _ _\n\n"
+    (tmp_path / "source.conllu").write_text(rows.replace(" ", "\t"))
+    (tmp_path / "orders.txt").write_text("nsubj: amod NOUN | NOUN amod\n")
+    (tmp_path / "text.txt").write_text("NOUN ADJ VERB\n" * 50)
+    model = tmp_path / "m.mill"
+    run = ["transfer", "run", tmp_path / "source.conllu", "--families", tmp_path / "orders.txt"]
+    call(*run, "--text", tmp_path / "text.txt", "-o", model, "--max-iter", 20, "--burn-in", 5)
+    assert call("transfer", "best", model, "--to", "conllu").splitlines()[0].split("\t")[1] == "men"

@@ -1,0 +1,317 @@
+"""Treebank transfer: recovery of a known language, agreement of methods, correctness of the samplers, bad input."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.reference.transfer import FAMILIES, SOURCE, source_tree, target_tree
+from textmill import load
+from textmill.corpus import Tree, parse_tree, read_conllu
+from textmill.errors import DataError
+from textmill.lm import NGramModel
+from textmill.tasks.transfer import (
+    FringeCounts,
+    Rows,
+    TreebankTransfer,
+    WeakIdentification,
+    conllu_of,
+    draw_traces,
+    effective_size,
+    evaluate,
+    fringe_perplexity,
+    split_r_hat,
+    tree_of,
+)
+from textmill.trees import Acceptor
+
+
+@pytest.fixture(scope="module")
+def language() -> tuple[list[Tree], list[Tree], list[list[str]]]:
+    rng = np.random.default_rng(0)
+    corpus = [target_tree(rng).tags() for _ in range(20_000)]
+    gold = [target_tree(rng) for _ in range(2000)]
+    return gold, [source_tree(tree, rng) for tree in gold], corpus
+
+
+def fitted(sources: list[Tree], corpus: list[list[str]], **settings: object) -> TreebankTransfer:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakIdentification)
+        return TreebankTransfer(families=FAMILIES, **settings).fit(sources, corpus=corpus)  # type: ignore[arg-type]
+
+
+def matches(model: TreebankTransfer, gold: list[Tree], k: int = 10) -> float:
+    return float(np.mean([evaluate(gold, trees).exact_match for trees in model.sample(k)]))
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"method": "collapsed", "max_iter": 120, "burn_in": 40}], ids=["gibbs", "collapsed"]
+)
+def test_a_known_language_is_recovered(
+    language: tuple[list[Tree], list[Tree], list[list[str]]], settings: dict[str, object]
+) -> None:
+    gold, sources, corpus = language
+    model = fitted(sources, corpus, **settings)
+    share = matches(model, gold)
+    truth = np.array([0.90, 0.05, 0.05, 0.85, 0.10, 0.05, 0.80, 0.05, 0.15, 0.95, 0.05, 0.90, 0.10])
+    np.testing.assert_allclose(model.parameters_[6:9], truth[6:9], atol=0.05)
+    weak = dict(zip(model.summary().to_dict()["parameter"], model.summary().to_dict()["weak"], strict=True))
+    assert weak["C: S O v -> S v O"]
+    assert not weak["C: v S O -> S v O"]
+    model.parameters_, model.draws_ = truth, truth.reshape(1, 1, -1)
+    ceiling = matches(model, gold)
+    assert abs(share - ceiling) < 0.01
+    assert evaluate(gold, sources).exact_match < 0.03 < 0.45 < share
+
+
+def test_weak_rows_are_warned_of(language: tuple[list[Tree], list[Tree], list[list[str]]]) -> None:
+    _, sources, corpus = language
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", WeakIdentification)
+        TreebankTransfer(families=FAMILIES, max_iter=40, burn_in=20).fit(sources[:300], corpus=corpus[:2000])
+    assert any("the data say little about" in str(warning.message) for warning in caught)
+
+
+def test_em_and_variational_rise_to_parameters_like_those_of_the_samplers(
+    language: tuple[list[Tree], list[Tree], list[list[str]]],
+) -> None:
+    gold, sources, corpus = language
+    gibbs = fitted(sources, corpus)
+    for method in ("em", "variational"):
+        model = fitted(sources, corpus, method=method, max_iter=2000)
+        assert model.converged_
+        assert (np.diff(model.trace_[0]) > -1e-6 * abs(model.trace_[0, -1])).all()
+        np.testing.assert_allclose(model.parameters_[6:9], gibbs.parameters_[6:9], atol=0.05)
+        assert matches(model, gold) > 0.45
+
+
+def test_the_full_model_with_much_text_is_the_reduced_one(
+    language: tuple[list[Tree], list[Tree], list[list[str]]],
+) -> None:
+    _, sources, corpus = language
+    settings = {"max_iter": 120, "burn_in": 40}
+    reduced = fitted(sources[:300], corpus, **settings)
+    full = fitted(sources[:300], corpus, full=True, **settings)
+    np.testing.assert_allclose(full.parameters_[6:9], reduced.parameters_[6:9], atol=0.04)
+    np.testing.assert_allclose(full.weights_, reduced.weights_, atol=0.02)
+
+
+def test_samplers_are_correct_by_joint_simulation() -> None:
+    """Geweke (2004): parameters drawn from the prior, against chains that draw data and parameters in turn."""
+    rng = np.random.default_rng(1)
+    corpus = [target_tree(rng).tags() for _ in range(50)]
+    model = fitted([SOURCE] * 3, corpus, max_iter=2, burn_in=1, n_chains=1)
+    woven = model._restored()
+    rows = Rows.even(np.repeat(np.arange(5), [3, 3, 3, 2, 2]).astype(np.int32), 1.0)
+    lam = model.weights_
+    # a source is drawn given the target tree; the forest of each source is one of 12 with the same target trees
+    names = woven.forests[0]
+    sources = [[s, a, b] for s in range(3) for a in range(2) for b in range(2)]
+
+    def weights(xi: np.ndarray, source: list[int]) -> np.ndarray:
+        c = xi[:9].reshape(3, 3)[:, source[0]]
+        p = xi[9:].reshape(2, 2)
+        return np.array([c[t] * p[u, source[1]] * p[v, source[2]] for t, u, v in TARGETS])
+
+    TARGETS = sources
+    flat = [choice for choices in names.choices for choice in choices]
+    fringe = np.zeros(12)
+    for derivation in names.derivations():
+        orders = [flat[d].parameter for d in derivation if flat[d].parameter >= 0]
+        t, pair = orders[0] // 3, [(p - 9) // 2 for p in orders[1:]]
+        tree = names.tree(derivation)
+        own = [child.label for child in tree.children if isinstance(child, Tree) and child.label in "SO"]
+        u, v = pair if own == ["S", "O"] else pair[::-1]
+        ones = np.ones(13)
+        fringe[TARGETS.index([t, u, v])] = np.exp(woven.tree_log_weight(derivation, ones, lam))
+    fringe /= fringe.sum()  # p(T), on the trees of one sentence
+    n, draws = 6, 4000
+    forward = np.array([rows.draw(np.zeros(13), rng) for _ in range(draws)])
+    xi, chain = rows.draw(np.zeros(13), rng), []
+    targets = rng.choice(12, n, p=fringe)
+    for _ in range(draws):
+        counts = np.zeros(13)
+        for i in range(n):  # data given targets and parameters, then targets given data
+            t, u, v = TARGETS[targets[i]]
+            s = rng.choice(3, p=xi[:9].reshape(3, 3)[t] / xi[:9].reshape(3, 3)[t].sum())
+            a, b = (rng.choice(2, p=xi[9:].reshape(2, 2)[q] / xi[9:].reshape(2, 2)[q].sum()) for q in (u, v))
+            posterior = fringe * weights(xi, [int(s), int(a), int(b)])
+            targets[i] = rng.choice(12, p=posterior / posterior.sum())
+            t, u, v = TARGETS[targets[i]]
+            for entry in (3 * t + s, 9 + 2 * u + a, 9 + 2 * v + b):
+                counts[entry] += 1
+        xi = rows.draw(counts, rng)
+        chain.append(xi)
+    after = np.array(chain)
+    for power in (1, 2):
+        f, g = forward**power, after**power
+        error = np.sqrt(f.var(axis=0) / draws + g.var(axis=0) / effective_size(g[None])[: g.shape[1]])
+        assert (np.abs(f.mean(axis=0) - g.mean(axis=0)) / error < 4).all()
+
+
+def test_conjugate_updates_are_those_of_the_worked_example() -> None:
+    rows = Rows(np.zeros(3, np.int32), np.array([2.0, 6.0, 1.0]), np.zeros(1))
+    counts = np.array([1.0, 3.0, 0.0])
+    assert rows.mean(counts)[1] == pytest.approx(9 / 13)
+    rng = np.random.default_rng(0)
+    draws = np.array([rows.draw(counts, rng) for _ in range(4000)])
+    np.testing.assert_allclose(draws.mean(axis=0), np.array([3, 9, 1]) / 13, atol=0.01)
+    assert draws.sum(axis=1) == pytest.approx(np.ones(4000))
+
+
+def test_sticks_are_not_a_uniform_dirichlet() -> None:
+    row, rng = np.zeros(3, np.int32), np.random.default_rng(0)
+    sticks, even = Rows.even(row, 1.0, sticks=True), Rows.even(row, 1.0)
+    zero = np.zeros(3)
+    assert sticks.mean(zero).tolist() == [0.5, 0.25, 0.25]
+    assert even.mean(zero) == pytest.approx([1 / 3] * 3)
+    for rows in (sticks, even):
+        draws = np.array([rows.draw(np.array([4.0, 0.0, 2.0]), rng) for _ in range(4000)])
+        np.testing.assert_allclose(draws.mean(axis=0), rows.mean(np.array([4.0, 0.0, 2.0])), atol=0.012)
+
+
+def test_tiny_prior_counts_give_finite_draws() -> None:
+    rows = Rows.even(np.zeros(4, np.int32), 1e-4)
+    draw = rows.draw(np.zeros(4), np.random.default_rng(0))
+    assert np.isfinite(draw).all()
+    assert draw.sum() == pytest.approx(1.0)
+
+
+def test_runs_are_the_same_for_any_number_of_threads_and_are_saved(
+    language: tuple[list[Tree], list[Tree], list[list[str]]], tmp_path: Path
+) -> None:
+    _, sources, corpus = language
+    settings = {"max_iter": 20, "burn_in": 10, "n_chains": 2}
+    one = fitted(sources[:100], corpus[:500], n_jobs=1, **settings)
+    eight = fitted(sources[:100], corpus[:500], n_jobs=8, **settings)
+    assert one.draws_.tolist() == eight.draws_.tolist()
+    assert one.sample(2) == eight.sample(2)
+    one.save(tmp_path / "model.mill")
+    again = load(tmp_path / "model.mill", expect=TreebankTransfer)
+    assert again.sample(2) == one.sample(2)
+    assert [trees[0][0] for trees in again.best()] == [trees[0][0] for trees in one.best()]
+    assert again.log_likelihood() == pytest.approx(one.log_likelihood(), rel=1e-12)
+
+
+def test_interrupted_chains_go_on_from_their_checkpoint(
+    language: tuple[list[Tree], list[Tree], list[list[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, sources, corpus = language
+    settings = {"families": FAMILIES, "max_iter": 30, "burn_in": 10, "n_chains": 2}
+    whole = fitted(sources[:50], corpus[:500], **{key: settings[key] for key in ("max_iter", "burn_in", "n_chains")})
+    calls = 0
+    draw = Rows.draw
+
+    def interrupted(self: Rows, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        if calls == 41:
+            raise KeyboardInterrupt
+        return draw(self, counts, rng)
+
+    file = tmp_path / "state.npz"
+    monkeypatch.setattr(Rows, "draw", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        TreebankTransfer(**settings).fit(sources[:50], corpus=corpus[:500], checkpoint=file)  # type: ignore[arg-type]
+    monkeypatch.setattr(Rows, "draw", draw)
+    assert file.exists()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakIdentification)
+        again = TreebankTransfer(**settings).fit(sources[:50], corpus=corpus[:500], checkpoint=file)  # type: ignore[arg-type]
+    assert again.draws_.tolist() == whole.draws_.tolist()
+    with pytest.raises(DataError, match="a checkpoint of another run"):
+        TreebankTransfer(**(settings | {"prior": 2.0})).fit(sources[:50], corpus=corpus[:500], checkpoint=file)  # type: ignore[arg-type]
+
+
+def test_language_models_and_acceptors_take_the_place_of_raw_text(
+    language: tuple[list[Tree], list[Tree], list[list[str]]],
+) -> None:
+    gold, sources, corpus = language
+    settings = {"families": FAMILIES, "max_iter": 60, "burn_in": 20, "n_chains": 2}
+    lm = NGramModel(order=3).fit(corpus[:5000])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakIdentification)
+        model = TreebankTransfer(order=3, **settings).fit(sources[:500], language_model=lm)  # type: ignore[arg-type]
+        arcs = [(p, w, q, 0.25) for p, q in ((0, 0), (0, 1), (1, 1)) for w in "anv"]
+        other = TreebankTransfer(**settings).fit(sources[:50], acceptor=Acceptor.of(0, arcs, {1: 0.25}))  # type: ignore[arg-type]
+    assert matches(model, gold[:500], 3) > 0.4
+    assert len(other.best()[0]) == 1
+    assert fringe_perplexity(gold[:200], lm) < fringe_perplexity(sources[:200], lm)
+
+
+def test_consensus_trees_have_the_brackets_of_most_samples(
+    language: tuple[list[Tree], list[Tree], list[list[str]]],
+) -> None:
+    gold, sources, corpus = language
+    model = fitted(sources[:300], corpus, max_iter=60, burn_in=20, n_chains=2)
+    consensus = model.consensus(30)
+    sampled = evaluate(gold[:300], model.sample(1)[0]).brackets.f1
+    assert evaluate(gold[:300], [tree for tree, _ in consensus]).brackets.f1 > sampled
+    assert all(0 < share <= 1 for _, shares in consensus for share in shares.values())
+    assert draw_traces(model).axes[0].get_ylabel() == "log likelihood"
+    assert draw_traces(model, "C: v S O -> S v O").axes
+    with pytest.raises(DataError, match="there is no parameter 'x'"):
+        draw_traces(model, "x")
+
+
+def test_diagnostics_know_mixed_and_unmixed_chains() -> None:
+    rng = np.random.default_rng(0)
+    good = rng.normal(size=(4, 400, 1))
+    assert split_r_hat(good)[0] < 1.02
+    assert 1200 < effective_size(good)[0] < 2500
+    apart = good + np.arange(4).reshape(4, 1, 1)
+    assert split_r_hat(apart)[0] > 1.4
+    slow = np.cumsum(rng.normal(size=(4, 400, 1)), axis=1)
+    assert effective_size(slow)[0] < 100
+    assert split_r_hat(np.ones((2, 10, 1)))[0] == 1.0
+    assert np.isinf(split_r_hat(np.ones((2, 2, 1)))[0])
+
+
+def test_dependency_trees_go_in_and_out() -> None:
+    rows = ["1 old old ADJ _ _ 2 amod _ _", "2 men men NOUN _ _ 3 nsubj _ _", "3 sleep sleep VERB _ _ 0 root _ _"]
+    (sentence,) = read_conllu(io.BytesIO("\n".join(rows).replace(" ", "\t").encode()))
+    tree = tree_of(sentence)
+    assert str(tree) == "(root (nsubj (amod (ADJ old)) (NOUN men)) (VERB sleep))"
+    assert [row[6:8] for row in conllu_of(tree)] == [("2", "amod"), ("3", "nsubj"), ("0", "root")]
+    crossing = ["1 a a X _ _ 3 x _ _", "2 b b X _ _ 4 x _ _", "3 c c X _ _ 4 x _ _", "4 d d X _ _ 0 root _ _"]
+    crossing[0] = "1 a a X _ _ 3 x _ _"
+    crossing[1] = "2 b b X _ _ 4 x _ _"
+    (bad,) = read_conllu(io.BytesIO("\n".join(crossing).replace(" ", "\t").encode()))
+    with pytest.raises(DataError, match="not one stretch of words"):
+        tree_of(bad)
+    with pytest.raises(DataError, match="has two words of its own"):
+        conllu_of(parse_tree("(NP (DT the) (NN dog))"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments", "message"),
+    [
+        ({}, {}, "pass one of corpus, language_model and acceptor"),
+        ({"full": True}, {"acceptor": Acceptor.of(0, [(0, "a", 0, 1.0)], {0: 1.0})}, "the full model learns n-grams"),
+        ({"method": "guess"}, {"corpus": [["a"]]}, "method"),
+        ({"families": ""}, {"corpus": [["a"]]}, "no family is declared"),
+        ({"sticks": True, "method": "em"}, {"corpus": [["a"]]}, "sticks are drawn by method 'gibbs' only"),
+        ({}, {"corpus": []}, "there is no raw text"),
+        ({}, {"corpus": ["a n v"]}, "text 1 is a string"),
+        ({"burn_in": 300}, {"corpus": [["a"]]}, "burn_in"),
+    ],
+)
+def test_bad_input_is_named(settings: dict[str, object], arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        TreebankTransfer(**({"families": FAMILIES} | settings)).fit([SOURCE], **arguments)  # type: ignore[arg-type]
+
+
+def test_bad_trees_are_named() -> None:
+    with pytest.raises(DataError, match="there is no source tree"):
+        TreebankTransfer(families=FAMILIES).fit([], corpus=[["a"]])
+    with pytest.raises(DataError, match="tree 2: children 'O S v' of 'C' stand in an order"):
+        TreebankTransfer(families=FAMILIES).fit([SOURCE, parse_tree("(C (O (n 1)) (S (n 2)) (v 3))")], corpus=[["a"]])
+    with pytest.raises(DataError, match="1 trees cannot be compared with 2"):
+        evaluate([SOURCE, SOURCE], [SOURCE])
+    with pytest.raises(DataError, match="tree 1 has other words"):
+        evaluate([SOURCE], [parse_tree("(S (a x))")])
+    assert FringeCounts([["a"]], order=3, constant=1.0).prior([(("a",), "$")])[1].tolist() == [2.0]

@@ -1,0 +1,246 @@
+"""Packed forests: the worked example, brute force, samples, long sentences, bad input."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tests.reference.transfer import BIGRAMS, FAMILIES, SOURCE, fringe_weight, parameters
+from textmill.corpus import Tree, parse_tree
+from textmill.errors import DataError
+from textmill.trees import (
+    Acceptor,
+    Choice,
+    OrderModel,
+    PackedForest,
+    WovenForests,
+    parse_families,
+    propose_families,
+    weave,
+)
+
+
+def example() -> tuple[WovenForests, np.ndarray, np.ndarray]:
+    woven = weave([OrderModel(parse_families(FAMILIES)).forest(SOURCE)])
+    events = np.array([float(eval(BIGRAMS[h[-1] if h else "#"].get(w, "0"))) for h, w in woven.events])
+    return woven, np.array([float(p) for p in parameters()]), events
+
+
+def test_the_worked_example_has_twelve_trees_and_its_sizes() -> None:
+    forest = OrderModel(parse_families(FAMILIES)).forest(SOURCE)
+    assert forest.n_trees() == 12
+    assert len(forest.binarized().names) == 11
+    woven = weave([forest])
+    assert woven.sizes() == {"nodes": 21, "leaves": 15, "choices": 30, "top_choices": 3, "all_nodes": 40}
+    triples = woven.triples()
+    for node in ("(#, C, n): 3", "(#, C, a): 3", "(#, C, v): 2", "(v, S O, n): 2", "(n, O v, v): 2", "(v, O, n): 1"):
+        assert node in triples
+    leaves = "#,a1,a #,n1,n #,v,v a,a2,a a,n1,n a,n2,n a,v,v n,a1,a n,a2,a n,n2,n n,v,v v,a1,a v,a2,a v,n1,n v,n2,n"
+    assert {f"({leaf.replace(',', ', ')})" for leaf in leaves.split()} <= set(triples)
+
+
+def test_posteriors_of_the_worked_example_are_exact() -> None:
+    woven, xi, events = example()
+    log_z = woven.expect(xi, events)[0][0]
+    assert math.exp(log_z) == pytest.approx(601623 / 500000000, rel=1e-12)
+    forest, exact = woven.forests[0], {}
+    flat = [choice for choices in forest.choices for choice in choices]
+    for derivation in forest.derivations():
+        weight = fringe_weight(forest.tree(derivation).tags())
+        for c in derivation:
+            weight *= parameters()[flat[c].parameter] if flat[c].parameter >= 0 else 1
+        exact[tuple(derivation)] = weight
+    assert sum(exact.values()) * 500000000 == 601623
+    best = woven.best(xi, events, 20)[0]
+    assert len(best) == 12
+    for score, derivation in best:
+        posterior = float(exact[tuple(derivation)] / sum(exact.values()))
+        assert math.exp(score - log_z) == pytest.approx(posterior, rel=1e-12)
+        assert woven.tree_log_weight(derivation, xi, events) == pytest.approx(score, rel=1e-12)
+    assert forest.tree(best[0][1]).tags() == list("vnana")
+    assert math.exp(best[0][0] - log_z) == pytest.approx(0.242344, abs=5e-7)
+    assert [score for score, _ in best] == sorted((score for score, _ in best), reverse=True)
+
+
+def test_samples_follow_the_posterior() -> None:
+    woven, xi, events = example()
+    log_z = woven.expect(xi, events)[0][0]
+    many = weave([woven.forests[0]] * 1000)
+    order = [woven.events.index(event) for event in many.events]
+    seen: dict[tuple[int, ...], int] = {}
+    for iteration in range(100):
+        for derivation in many.sample(xi, events[order], iteration=iteration).derivations:
+            seen[tuple(derivation)] = seen.get(tuple(derivation), 0) + 1
+    expected = {tuple(d): 100_000 * math.exp(score - log_z) for score, d in woven.best(xi, events, 12)[0]}
+    chi_square = sum((seen.get(d, 0) - n) ** 2 / n for d, n in expected.items())
+    assert sum(seen.values()) == 100_000
+    assert chi_square < 31.26  # 11 degrees of freedom, 0.001
+
+
+def random_forest(rng: np.random.Generator) -> PackedForest:
+    """A forest of some dozens of trees with shared parts."""
+    forest = PackedForest()
+    for word in rng.choice(list("abc"), 3):
+        forest.word(str(word))
+    for _ in range(rng.integers(2, 4)):
+        choices = [
+            Choice(
+                tuple(int(n) for n in rng.integers(0, len(forest.names), rng.integers(1, 4))), int(rng.integers(-1, 5))
+            )
+            for _ in range(rng.integers(1, 3))
+        ]
+        forest.node("X", choices)
+    return forest
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_and_posteriors_are_those_of_enumeration(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    order = int(rng.integers(1, 4))
+    forest = random_forest(rng)
+    while forest.n_trees() > 200:
+        forest = random_forest(rng)
+    woven = weave([forest], order=order)
+    xi, events = rng.random(5), rng.random(woven.n_events)
+    plain = woven.forests[0]
+    weights = {tuple(d): woven.tree_log_weight(d, xi, events) for d in plain.derivations()}
+    log_z, counts, _ = woven.expect(xi, events)
+    assert log_z[0] == pytest.approx(float(np.logaddexp.reduce(list(weights.values()))), rel=1e-10, abs=1e-10)
+    best = woven.best(xi, events, 300)[0]
+    assert sorted(score for score, _ in best) == pytest.approx(sorted(weights.values()), rel=1e-10)
+    flat = [choice for choices in plain.choices for choice in choices]
+    expected = np.zeros(5)
+    for derivation, score in weights.items():
+        for c in derivation:
+            if flat[c].parameter >= 0:
+                expected[flat[c].parameter] += math.exp(score - log_z[0])
+    np.testing.assert_allclose(counts, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_acceptor_can_be_intersected(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    forest = random_forest(rng)
+    while forest.n_trees() > 200:
+        forest = random_forest(rng)
+    arcs = [
+        (p, w, int(rng.integers(3)), float(rng.random()))
+        for p in range(3)
+        for w in "abc"
+        for _ in range(rng.integers(1, 3))
+    ]  # nondeterministic, and cyclic
+    finals = {0: 0.5, 1: 0.125, 2: 0.25}
+    woven = weave([forest], acceptor=Acceptor.of(0, arcs, finals))
+    xi = rng.random(5)
+
+    def accepted(words: list[str]) -> float:
+        states = {0: 1.0}
+        for word in words:
+            after: dict[int, float] = {}
+            for p, w, q, weight in arcs:
+                if w == word and p in states:
+                    after[q] = after.get(q, 0.0) + states[p] * weight
+            states = after
+        return sum(weight * finals.get(q, 0.0) for q, weight in states.items())
+
+    plain, total = woven.forests[0], 0.0
+    flat = [choice for choices in plain.choices for choice in choices]
+    for derivation in plain.derivations():
+        product = math.prod(xi[flat[c].parameter] for c in derivation if flat[c].parameter >= 0)
+        total += product * accepted(plain.tree(derivation).leaves())
+    assert math.exp(woven.expect(xi, woven.start_weights)[0][0]) == pytest.approx(total, rel=1e-10)
+
+
+def test_five_hundred_words_do_not_underflow_and_sizes_stay_polynomial() -> None:
+    forest = PackedForest()
+    top = forest.word("a")
+    for number in range(499):
+        other = forest.word("ab"[number % 2])
+        top = forest.node("X", [Choice((top, other), 0), Choice((other, top), 1)])
+    woven = weave([forest])
+    log_z = woven.expect(np.array([0.5, 0.5]), np.full(woven.n_events, 1e-5))[0][0]
+    assert math.isfinite(log_z)
+    assert log_z == pytest.approx(501 * math.log(1e-5), rel=1e-9)
+    assert woven.sizes()["all_nodes"] <= 4 * 3**2 * len(forest.names)
+
+
+def test_samples_are_the_same_for_any_number_of_threads() -> None:
+    woven, xi, events = example()
+    many = weave([woven.forests[0]] * 50)
+    events = events[[woven.events.index(event) for event in many.events]]
+    first = many.sample(xi, events, random_state=5, n_jobs=1)
+    for n_jobs in (2, 8):
+        again = many.sample(xi, events, random_state=5, n_jobs=n_jobs)
+        assert again.derivations == first.derivations
+        assert again.event_counts.tolist() == first.event_counts.tolist()
+
+
+def test_a_forest_becomes_trees_and_a_drawing() -> None:
+    forest = OrderModel(parse_families("NP: JJ NN* | NN* JJ")).forest(parse_tree("(S (NP (JJ old) (NNS men)) (VB go))"))
+    assert [str(tree) for tree in forest.trees()] == [
+        "(S (NP (JJ old) (NNS men)) (VB go))",
+        "(S (NP (NNS men) (JJ old)) (VB go))",
+    ]
+    assert forest.dot().startswith("digraph forest {")
+    assert 'label="old"' in forest.dot()
+
+
+def test_children_of_one_category_keep_their_order() -> None:
+    model = OrderModel(parse_families("X: a a b | b a a"))
+    trees = model.forest(parse_tree("(X (a 1) (a 2) (b 3))")).trees()
+    assert [tree.leaves() for tree in trees] == [["1", "2", "3"], ["3", "1", "2"]]
+
+
+def test_families_are_proposed_from_frequent_rules() -> None:
+    trees = [parse_tree("(S (NP (D d) (N n)) (V v))")] * 3 + [parse_tree("(S (V v) (NP (D d) (N n)))")]
+    assert [str(family) for family in propose_families(trees, min_count=4)] == ["NP: D N | N D", "S: NP V | V NP"]
+    assert propose_families(trees, min_count=5) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no family is declared"),
+        ("NP JJ NN", "line 1: 'NP JJ NN' has no colon"),
+        ("NP: JJ NN | NN", "line 1: family 'NP': all orders must have the same children"),
+        ("NP: JJ NN | JJ NN", "an order stands there twice"),
+        (": a b | b a", "needs labels and orders"),
+    ],
+)
+def test_bad_families_are_named(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        parse_families(text)
+
+
+def test_bad_forests_are_named() -> None:
+    model = OrderModel(parse_families("S: a b c | b a c"))
+    with pytest.raises(DataError, match="stand in an order that family 'S: a b c"):
+        model.forest(parse_tree("(S (c 1) (b 2) (a 3))"))
+    forest = PackedForest()
+    with pytest.raises(DataError, match="stands above node 7, which is not there yet"):
+        forest.node("X", [Choice((7,))])
+    with pytest.raises(DataError, match="has no choices"):
+        forest.node("X", [])
+    with pytest.raises(DataError, match="no forest to intersect"):
+        weave([])
+    word = forest.word("a")
+    forest.node("X", [Choice((word,))])
+    with pytest.raises(DataError, match="accepts no tree of forest 0"):
+        weave([forest], acceptor=Acceptor.of(0, [(0, "b", 0, 1.0)], {0: 1.0}))
+    woven = weave([forest])
+    with pytest.raises(DataError, match="no tree of sentence 1 has a weight above 0"):
+        woven.expect(np.zeros(0), np.zeros(woven.n_events))
+
+
+def test_binarizing_keeps_the_trees() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        forest = random_forest(rng)
+        if forest.n_trees() < 200:
+            assert [tree.leaves() if isinstance(tree, Tree) else tree for tree in forest.trees()] == [
+                tree.leaves() for tree in forest.binarized().trees()
+            ]
+    assert list(itertools.islice(forest.binarized().derivations(), 1))
