@@ -251,9 +251,8 @@ def speed(setting: Setting, options: Options) -> list[Job]:
     def same_weights() -> str:
         return f"largest difference of weights {np.abs(ours().coef_ - theirs().coef_).max():.1e}, 1e-9 asked"
 
-    active = (
-        f"{learner.n_active_} active, {learner.index_bytes() / len(learner.features_):.2f} bytes a posting, 8 allowed"
-    )
+    posting = learner.index_bytes() / len(learner.features_)
+    active = f"{learner.n_active_} active, {posting:.2f} bytes for each posting, 8 allowed"
     difference = float(np.abs(learner.margins(some) - learner.margins(some, naive=True)).max())
     exact = float(np.abs(expanded.decision_function(test) - learner.margins(test)).max())
     return [

@@ -32,9 +32,16 @@ std::int32_t Dictionary::add(std::uint64_t key) {
   const std::int32_t known = find(key);
   if (known >= 0) return known;
   keys_.push_back(key);
+  if (key < kSmall) {
+    if (key >= small_.size())
+      small_.resize(std::max<std::size_t>(key + 1, std::min<std::size_t>(2 * small_.size(), kSmall)), -1);
+    small_[key] = static_cast<std::int32_t>(keys_.size() - 1);
+    return small_[key];
+  }
   if (2 * keys_.size() > slots_.size()) {
     slots_.assign(2 * slots_.size(), -1);
     for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i] < kSmall) continue;
       std::size_t at = place(keys_[i]);
       while (slots_[at] >= 0) at = (at + 1) & (slots_.size() - 1);
       slots_[at] = static_cast<std::int32_t>(i);

@@ -153,7 +153,10 @@ class PassiveAggressive(Classifier, Model):
         slots = np.full(len(rows), -1, dtype=np.int32)
         with interruptible(track(range(self.max_iter), "learning", unit="passes"), unit="passes") as passes:
             for _ in passes:
-                order = generator.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
+                if not self.shuffle:
+                    self._rounds(rows, numbers, slots)
+                    continue
+                order = generator.permutation(len(rows))
                 own = slots[order]
                 self._rounds(rows.take(order), numbers[order], own)
                 slots[order] = own
