@@ -19,7 +19,7 @@ from textmill.corpus import read_columns
 from textmill.sequence import CRF, CountedMarkov, default_chain, evaluate_tags
 from textmill.tasks.entities import EntityRecognizer, evaluate_entities
 
-PACKAGES = ["textmill", "python-crfsuite", "numpy"]
+PACKAGES = ["python-crfsuite"]
 QUICK = 800  # sentences of a quick look
 
 Sentences = list[list[str]]
