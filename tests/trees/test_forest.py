@@ -154,6 +154,25 @@ def test_any_acceptor_can_be_intersected(seed: int) -> None:
     assert math.exp(woven.expect(xi, woven.start_weights)[0][0]) == pytest.approx(total, rel=1e-10)
 
 
+def test_machines_of_fst_are_acceptors() -> None:
+    from textmill.fst import Fst, SymbolTable
+
+    symbols = SymbolTable()
+    symbols.add("<eps>")
+    a = symbols.add("a")
+    machine = Fst("log", input_symbols=symbols, output_symbols=symbols)
+    machine.add_states(2)
+    machine.start = 0
+    machine.add_arc(0, a, a, -math.log(0.25), 1)
+    machine.set_final(1, -math.log(0.5))
+    assert Acceptor.from_machine(machine) == Acceptor(
+        0, ((0, "a", 1, pytest.approx(0.25)),), {1: pytest.approx(0.5)}, 2
+    )
+    machine.add_arc(0, 0, 0, 0.0, 1)
+    with pytest.raises(DataError, match="state 0 has an epsilon arc"):
+        Acceptor.from_machine(machine)
+
+
 def test_five_hundred_words_do_not_underflow_and_sizes_stay_polynomial() -> None:
     forest = PackedForest()
     top = forest.word("a")

@@ -222,7 +222,7 @@ class Acceptor:
 
         Weights are negative logarithms there, and symbols those of the input table.
         """
-        table = machine.input_symbols()
+        table = machine.input_symbols
         if table is None:
             raise DataError("the machine has no input symbols, which are the words; set them with its symbol tables")
         arcs = []
@@ -230,9 +230,9 @@ class Acceptor:
             for arc in machine.arcs(state):
                 if arc.ilabel == 0:
                     raise DataError(f"state {state} has an epsilon arc; remove them with fst.rmepsilon")
-                arcs.append((state, str(table.find(arc.ilabel)), arc.nextstate, float(np.exp(-float(arc.weight)))))
-        finals = {q: float(np.exp(-float(machine.final(q)))) for q in machine.states()}
-        return cls.of(machine.start(), arcs, {q: weight for q, weight in finals.items() if weight > 0})
+                arcs.append((state, table.symbol(arc.ilabel), arc.nextstate, float(np.exp(-float(arc.weight)))))
+        finals = {q: float(np.exp(-float(machine.final(q)))) for q in machine.states() if machine.is_final(q)}
+        return cls.of(machine.start, arcs, finals)
 
 
 class WovenSample(NamedTuple):
