@@ -5,10 +5,10 @@
 
 Word lists have no frequencies: a listing counts as half an occurrence beside the running texts, and letters say the
 rest (`letters_weight`). Every language has the same total, so that a thin corpus does not make its common words more
-relevant than those of a rich one. How much to expect a language is a power of the number of people who speak it (CLDR).
-Thresholds and probabilities are tuned on the declarations, with a model that has not read them. `--without SOURCE`
-leaves a source out, `--with wordfreq` adds one that is not shipped (CC BY-SA). Counts of sources are kept in FOLDER and
-used again.
+relevant than those of a rich one. Words are kept by what they tell beside their letters (`prune`). How much to expect a
+language is a power of the number of people who speak it (CLDR). Thresholds and probabilities are tuned on the
+declarations, with a model that has not read them. `--without SOURCE` leaves a source out, `--with wordfreq` adds one
+that is not shipped (CC BY-SA). Counts of sources are kept in FOLDER and used again.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import language_sources as sources
 from textmill._native import language as native
 from textmill.model import load
 from textmill.tasks.language import LanguageCounts, LanguageIdentifier
+from textmill.tasks.language.records import GRAM, WORD, columns_of
 from textmill.tasks.language.relevance import entry_words
 
 ROOT = Path(__file__).parent.parent
@@ -42,7 +43,8 @@ LINGUA = (
 TOTAL = 150_000.0  # words of every language
 LISTED = 0.5  # occurrences that a listing is worth
 SHORT, ANY, KEPT = 30_000, 15_000, 3_200  # list words for letters: short ones, others; for the dictionary
-POWER, MOST = 0.3, 1e8  # of the number of speakers
+POWER = 0.3  # of the number of speakers
+WORD_BYTES, RECORDS = 15_500_000, 838_000  # of the dictionary, so that the file has 24 MB at most
 OTHER_TEXTS = 0.4  # of the thresholds that are best for declarations
 MARKUP = re.compile(
     r"<[^<>]{0,200}>|&\w+;|%(?:\(\w+\))?[-\d.]*[a-zA-Z]|\$\w+"
@@ -191,8 +193,56 @@ def build(counts: dict[str, LanguageCounts], folder: Path) -> LanguageIdentifier
         letters_alpha=0.1, compact=True, held_out=0,
     )  # fmt: skip
     model.fit_counts(restricted(whole, chosen), letters_from=whole)
+    prune(model, dict(zip(whole.words_.to_list(), most.tolist(), strict=True)))
     speakers = populations(folder / "cldr-core-48.2.0.tgz")
-    return model.set_prior({code: min(max(speakers.get(code, 0.0), 1e4), MOST) ** POWER for code in codes})
+    return model.set_prior({code: max(speakers.get(code, 0.0), 1e4) ** POWER for code in codes})
+
+
+def prune(model: LanguageIdentifier, occurrences: dict[str, float]) -> None:
+    """Keep the words that tell most beside their letters, as many as the file has room for.
+
+    With p what a word says of the languages and q what its letters say, a word is worth n (KL(p || q) + 0.3): n is how
+    often its language has it, and the constant is what a look-up saves even where the letters say the same.
+    """
+    words, grams = (columns_of(model.records_, model.step_, kind) for kind in (WORD, GRAM))
+    keys, rest, begin, languages, values = words
+    letters = native.write_records(grams[0].bytes, grams[0].offsets, GRAM, *grams[1:], model.step_)
+    number = len(model.classes_)
+    guess = native.Evidence(
+        *native.index_records(letters, model.step_), letters, model.step_, number, model.order, model.letters_scale,
+        model.letters_alpha, model.script_, False,
+    )  # fmt: skip
+    worth = np.empty(len(keys))
+    for start in range(0, len(keys), 20_000):
+        part = slice(start, min(start + 20_000, len(keys)))
+        size = part.stop - part.start
+        text = "\n".join(keys[i] for i in range(part.start, part.stop))
+        by_letters = native.signal(guess, native.Texts([text]), 0, np.ones(number, np.uint8))[4]
+        q = shares(by_letters.reshape(size, number))
+        by_words = np.repeat(rest[part, None], number, axis=1)
+        pairs = slice(int(begin[part.start]), int(begin[part.stop]))
+        by_words[np.repeat(np.arange(size), np.diff(begin[part.start : part.stop + 1])), languages[pairs]] = values[
+            pairs
+        ]
+        p = shares(by_words)
+        worth[part] = (p * np.log(p / q)).sum(axis=1) + 0.3
+    worth *= np.fromiter((occurrences[key] for key in keys), float, len(keys))
+    sizes = np.diff(begin)
+    order = np.argsort(-worth, kind="stable")
+    room = np.searchsorted(np.cumsum((np.diff(keys.offsets) + 3 + 2 * sizes)[order]), WORD_BYTES)
+    rows = np.sort(order[: min(int(room), RECORDS - len(grams[0]))])
+    kept = np.repeat(np.isin(np.arange(len(keys)), rows), sizes)
+    table, ends = keys.take(rows), np.cumsum(np.concatenate([[0], sizes[rows]]))
+    records = native.write_records(
+        table.bytes, table.offsets, WORD, rest[rows], ends, languages[kept], values[kept], model.step_
+    )
+    model._index(np.concatenate([records, letters]))
+
+
+def shares(evidence: np.ndarray) -> np.ndarray:
+    """Probabilities of the languages by rows of evidence."""
+    odds = np.exp(evidence.astype(np.float64))
+    return odds / odds.sum(axis=1, keepdims=True)
 
 
 def _entries(counts: LanguageCounts, name: str) -> np.ndarray:
