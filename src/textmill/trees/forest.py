@@ -59,15 +59,15 @@ class PackedForest:
 
     def node(self, name: str, choices: Iterable[Choice], *, spliced: bool = False) -> int:
         """Add a node above others; returns its number."""
-        kept = list(choices)
-        if not kept:
+        alternatives = list(choices)
+        if not alternatives:
             raise DataError(f"node {name!r} has no choices; a leaf is a word")
-        for below in itertools.chain.from_iterable(choice.below for choice in kept):
+        for below in itertools.chain.from_iterable(choice.below for choice in alternatives):
             if not 0 <= below < len(self.names):
                 raise DataError(f"node {name!r} stands above node {below}, which is not there yet; add it first")
-        if any(not choice.below for choice in kept):
+        if any(not choice.below for choice in alternatives):
             raise DataError(f"a choice of node {name!r} has nothing below; leave it out")
-        return self._add(name, kept, spliced, None, None)
+        return self._add(name, alternatives, spliced, None, None)
 
     def _add(self, name: str, choices: list[Choice], spliced: bool, symbol: str | None, leaf: Tree | str | None) -> int:
         self.names.append(name)
@@ -103,12 +103,12 @@ class PackedForest:
                         parts[suffix] = out.node(name, [Choice((suffix[0], rest))], spliced=True)
                 return parts[below]
 
-            made = []
+            pairs = []
             for choice in choices:
                 below = tuple(number[node] for node in choice.below)
                 two = below if len(below) <= 2 else (below[0], gathered(below[1:]))
-                made.append(Choice(two, choice.parameter))
-            number.append(out.node(self.names[at], made, spliced=self.spliced[at]))
+                pairs.append(Choice(two, choice.parameter))
+            number.append(out.node(self.names[at], pairs, spliced=self.spliced[at]))
         return out
 
     def n_trees(self) -> int:
@@ -212,9 +212,9 @@ class Acceptor:
     @classmethod
     def of(cls, start: int, arcs: Iterable[tuple[int, str, int, float]], finals: dict[int, float]) -> Acceptor:
         """An acceptor with as many states as are named."""
-        kept = tuple(arcs)
-        states = 1 + max([start, *finals, *(q for arc in kept for q in (arc[0], arc[2]))])
-        return cls(start, kept, dict(finals), states)
+        edges = tuple(arcs)
+        states = 1 + max([start, *finals, *(q for arc in edges for q in (arc[0], arc[2]))])
+        return cls(start, edges, dict(finals), states)
 
     @classmethod
     def from_machine(cls, machine: Any) -> Acceptor:

@@ -180,7 +180,7 @@ class TreebankTransfer(Estimator, Model):
         `checkpoint` ten times in a run, and read from it if the file is there.
         """
         self._check()
-        if sum(given is not None for given in (corpus, language_model, acceptor)) != 1:
+        if sum(source is not None for source in (corpus, language_model, acceptor)) != 1:
             raise DataError("pass one of corpus, language_model and acceptor: what the target language looks like")
         if self.full and corpus is None:
             raise DataError("the full model learns n-grams from raw text; pass corpus")
@@ -310,8 +310,8 @@ class TreebankTransfer(Estimator, Model):
     ) -> None:
         seed, n = seed_of(self.random_state, 0), self.max_iter
         every = -(-(n - self.burn_in) // _KEPT)
-        kept = range(self.burn_in, n, every)
-        shape = (self.n_chains, len(kept))
+        selected = range(self.burn_in, n, every)
+        shape = (self.n_chains, len(selected))
         draws = np.zeros((*shape, model.n_parameters))
         event_draws = (
             np.zeros((*shape, woven.n_events))
