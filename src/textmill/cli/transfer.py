@@ -26,10 +26,10 @@ def run(
     trees: _Trees,
     output: Annotated[Path, output_option("The model file to write.")],
     families: Annotated[
-        Path, typer.Option(metavar="FILE", help="Orders that may change: NP: JJ NN | NN JJ, a line each.")
+        Path, typer.Option(metavar="FILE", help="Orders that may change: NP: JJ NN | NN JJ, one family per line.")
     ],
     text: Annotated[
-        str, typer.Option(metavar="FILE", help="Raw text of the target language: tags or words, a sentence a line.")
+        str, typer.Option(metavar="FILE", help="Raw text of the target language: tags or words, one sentence per line.")
     ],
     fringe: Annotated[str, typer.Option(help="What the raw text is made of: tags or words.")] = "tags",
     order: Annotated[int, typer.Option(help="Length of the n-grams.")] = 2,

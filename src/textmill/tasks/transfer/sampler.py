@@ -77,7 +77,7 @@ class TreebankTransfer(Estimator, Model):
     """Impute trees of a related language.
 
     Parameters:
-        families: Orders of children that may change, one family a line: `NP: JJ NN | NN JJ`.
+        families: Orders of children that may change, one family per line: `NP: JJ NN | NN JJ`.
         fringe: What n-grams are made of, `tags` or `words`.
         order: Length of the n-grams.
         full: Draw the n-grams along with the trees; else they stay fixed.
