@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -57,6 +58,19 @@ def level_models() -> tasks.LevelModels:
     return models.fit(layers, SUBJECTS, range(len(TEXTS)), ["land", "sea"])
 
 
+def grammar() -> trees.TreebankGrammar:
+    texts = ["(S (NP (NN dogs)) (VP (VBP bark)))", "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"]
+    return trees.TreebankGrammar().fit([corpus.parse_tree(text) for text in texts])
+
+
+def transfer() -> tasks.TreebankTransfer:
+    sources = [corpus.parse_tree("(S (NP (JJ old) (NN mill)) (VP (VBZ turns)))")] * 4
+    model = tasks.TreebankTransfer(families="NP: JJ NN | NN JJ", n_chains=2, max_iter=6, burn_in=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # too short to converge
+        return model.fit(sources, corpus=[["NN", "JJ", "VBZ"], ["JJ", "NN", "VBZ"]])
+
+
 # What a model contains, such as the ways in which an index searches, is one of its parts.
 SEGMENTS = ([["the", "Mill", "Hill"], ["in", "Mill"]] * 3, [["O", "B-X", "I-X"], ["O", "B-Y"]] * 3)
 
@@ -65,6 +79,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "character-ngrams": lambda: corpus.CharacterNgrams(lengths=(2, 3)),
     "pattern-tokenizer": lambda: corpus.PatternTokenizer(pattern="[a-z]+"),
     "variants": lambda: corpus.VariantTokenizer(forms={"grey": "gray"}),
+    "formulas": lambda: corpus.FormulaTokenizer(),
     "hashed": lambda: corpus.HashedBags(columns=16, tokenizer=str.split),
     "features": lambda: corpus.NamedFeatures().fit([{"stars": 4, "year": 1998.0}, {"stars": 2}]),
     "vocabulary": lambda: corpus.Vocabulary(min_df=2).fit(TEXTS),
@@ -74,6 +89,8 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "aligner": lambda: fst.StringAligner(max_iter=3).fit([("tax", "taks"), ("at", "at"), ("axe", "aks")]),
     "pairs": lambda: lm.PairModel(order=2).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "ngrams": lambda: lm.NGramModel(order=2).fit(TEXTS),
+    "classes": lambda: lm.WordClasses(n_classes=3).fit(TEXTS),
+    "margins": lambda: lm.PassiveAggressive(kernel="polynomial").fit(np.minimum(BAGS, 1), np.arange(12) % 2),
     "logistic": lambda: linear.LogisticRegression(vectorizer=counts()).fit(TEXTS, SUBJECTS),
     "combinations": lambda: linear.CombinationLogistic(l1=0.5).fit(np.minimum(BAGS, 1), BAGS[:, :2].all(axis=1)),
     "bayes": lambda: linear.NaiveBayes(event="zibinom").fit(BAGS, np.arange(12) % 3),
@@ -103,6 +120,9 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "level-learner": lambda: tasks.LevelLearner(kind="ordinal").fit(ROWS, np.arange(40) % 3),
     "level-models": level_models,
     "grader": lambda: tasks.ReadabilityGrader(features=["shallow", "oov"]).fit(TEXTS, ["1", "2"] * 3),
+    "fluency": lambda: tasks.FluencyModel(n_classes=4, order=2, min_count=1).fit(tasks.fluency.sample_documents(40)),
+    "voicemail": lambda: tasks.VoicemailExtractor().fit(tasks.voicemail.VoicemailGenerator().generate(300)),
+    "transfer": transfer,
     "letters": lambda: tasks.LetterCRF(max_iter=3).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "transcriber": lambda: tasks.Transcriber(search=False).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "kanji": lambda: tasks.KanjiRestorer().fit(["tanaka", "nakata"], ["田中", "中田"]),
@@ -114,6 +134,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "nmf": lambda: topics.NMF(n_topics=2, random_state=0).fit(BAGS),
     "pca": lambda: topics.PCA(n_topics=2).fit(BAGS),
     "plsa": lambda: topics.PLSA(n_topics=2, random_state=0).fit(BAGS),
+    "grammar": grammar,
     "tree": lambda: trees.CategoricalTree().fit(ROWS.round(1), ROWS[:, 0] > 0.5),
     "index-scan": lambda: vectors.Index(method="scan").fit(ROWS),
     "index-coarse": lambda: vectors.Index(method="coarse").fit(ROWS),
