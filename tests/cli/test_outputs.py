@@ -151,3 +151,38 @@ def test_the_command_of_arguments_is_found() -> None:
         assert inspect.unwrap(command.callback).__module__.startswith("textmill.cli.")
         assert command.name == words.split()[-1]
     assert command_of(ROOT, ["nonsense", "train"]) is ROOT
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "voicemail rules nowhere.mill",
+        "voicemail grammar nowhere.txt",
+        "voicemail grammar nowhere.fst --lattice",
+        "fluency judge nowhere.csv --answers neither.csv",
+        "trees evaluate nowhere.mill neither.mrg",
+    ],
+)
+def test_an_error_has_no_header_before_it(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(command.split())
+    out, errors = capsys.readouterr()
+    assert (left.value.code, out) == (1, "")
+    assert errors.count("\n") == 1
+    assert "No such file" in errors
+
+
+def test_a_table_without_rows_has_its_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(SystemExit) as left:
+        main(["voicemail", "grammar", str(tmp_path / "empty.txt")])
+    out, errors = capsys.readouterr()
+    assert (left.value.code, errors) == (0, "")
+    assert out == "message\tstart\tend\tdigits\textension\tnumber\tamount\twords\n"
+
+
+def test_the_header_of_a_failed_table_does_not_wait_for_the_next_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("voicemail grammar nowhere.txt", "info"):
+        with pytest.raises(SystemExit):
+            main(command.split())
+    assert "digits\textension" not in capsys.readouterr().out

@@ -9,6 +9,7 @@ from reference.model_bytes import compact
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, Saved, Transformer, describe, load
 from textmill.model.file import read, write
+from textmill.topics import LDA
 
 
 def split(text):
@@ -46,6 +47,7 @@ def test_the_expected_class_or_a_base_of_it_is_accepted(toys, examples, tmp_path
     for expected in (toys.Everything, Transformer, Model):
         assert isinstance(load(tmp_path / "m.mill", expect=expected), toys.Everything)
     refused(tmp_path / "m.mill", "holds a toys.Everything, not a Bayes; pass another file", expect=toys.Bayes)
+    refused(tmp_path / "m.mill", "holds a toys.Everything, not an LDA; pass another file", expect=LDA)
 
 
 def test_a_newer_format_asks_for_an_upgrade(changed):

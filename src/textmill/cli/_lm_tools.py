@@ -161,6 +161,7 @@ def perplexity(
         table = Printed(formats)
         for row in rows:
             table.row(**{name: row[name] for name in formats})
+        table.header()
     for line in result.lines():
         typer.echo(f"# {line}" if by_document else line)
 
@@ -215,6 +216,7 @@ def leave_one_out(
         if len(row.words):
             figures = {"perplexity": row.perplexity(), "known": row.perplexity(unknown=False)}
             table.row(**figures, words=int(row.words.sum()), unknown=int(row.unknown.sum()), document=document.id)
+    table.header()
     whole = SentenceScores.joined(scores)
     if not json:
         typer.echo(

@@ -9,27 +9,49 @@ import typer
 
 from textmill.cli._json import json_line
 
-__all__ = ["Printed"]
+__all__ = ["Printed", "forget_headers", "print_headers"]
+
+_waiting: list[Printed] = []  # tables without a row, at most one
 
 
 class Printed:
     """A table that is printed row by row; `columns` has for each name how its values are written, such as ".4f".
 
-    JSON lines hold the values themselves. Missing values are "-" in text; tabs and line ends become blanks.
+    JSON lines hold the values themselves. Missing values are "-" in text; tabs and line ends become blanks. The header
+    waits for the first row, or for the end of a command without an error: a result that is not there has no header.
     """
 
     def __init__(self, columns: Mapping[str, str], *, json: bool = False) -> None:
         self._columns = columns
         self._json = json
+        print_headers()
         if not json:
-            typer.echo("\t".join(columns))
+            _waiting.append(self)
+
+    def header(self) -> None:
+        """Print the header if it was not printed yet: for commands that go on with a line that is no row."""
+        if self in _waiting:
+            _waiting.remove(self)
+            typer.echo("\t".join(self._columns))
 
     def row(self, **values: Any) -> None:
         """Print one row: a value for each column, by name."""
+        self.header()
         if self._json:
             typer.echo(json_line(values))
         else:
             typer.echo("\t".join(_cell(values[name], form) for name, form in self._columns.items()))
+
+
+def print_headers() -> None:
+    """Print the header of a table that has no rows and will have none."""
+    for table in [*_waiting]:
+        table.header()
+
+
+def forget_headers() -> None:
+    """Leave out the header of a table whose command has failed."""
+    _waiting.clear()
 
 
 def _cell(value: Any, form: str) -> str:

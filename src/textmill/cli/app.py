@@ -23,6 +23,7 @@ import typer
 from typer.core import TyperCommand
 
 from textmill.cli._groups import LazyGroup, command_from, command_of
+from textmill.cli._tables import forget_headers, print_headers
 
 __all__ = ["app", "main"]
 
@@ -107,9 +108,11 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = [_decoded(argument) for argument in (sys.argv[1:] if arguments is None else arguments)]
     _interrupted.clear()
     _arguments[:] = arguments
+    forget_headers()
     try:
         _check_streams()
         code = app(arguments, prog_name="textmill", standalone_mode=False)
+        print_headers()
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED

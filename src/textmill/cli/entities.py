@@ -196,9 +196,10 @@ def _names_of_text(recognizer: Any, data: str, encoding: str, json: bool) -> Ite
     from textmill.corpus import read_text
     from textmill.tasks.entities import label_running_text
 
+    names = label_running_text(recognizer, read_text(data, encoding=encoding))
     if not json:
         yield "\t".join(("begin", "end", "label", "probability", "text"))
-    for name in label_running_text(recognizer, read_text(data, encoding=encoding)):
+    for name in names:
         shown = " ".join(name.text.split())
         yield (
             json_line(name._asdict())

@@ -285,6 +285,7 @@ def explain(
     for word in evidence:
         shown = " ".join(f"{code}:{value:+.2f}" for code, value in list(word.relevance.items())[:k])
         table.row(word=word.word, source=word.source, relevance=shown or "-")
+    table.header()
     typer.echo(
         f"best {answer.language or 'und'} ({answer.confidence:.3f}); asserted {','.join(answer.languages) or '-'}"
     )

@@ -113,6 +113,7 @@ def score(
     table = Printed({"log10": ".4f", "words": "", "unknown": ""}, json=json)
     for log_probability, words, unknown in rows:
         table.row(log10=log_probability, words=words, unknown=unknown)
+    table.header()
     perplexity, without_unknown = scores.perplexity(), scores.perplexity(unknown=False)
     if json:
         typer.echo(json_line({"perplexity": perplexity, "perplexity_without_unknown": without_unknown}))

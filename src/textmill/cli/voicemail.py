@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,7 +90,7 @@ def train(
     model = VoicemailExtractor(
         locale=locale, confidence=confidence, threshold=threshold, number_threshold=number_threshold, n_jobs=jobs
     )
-    marked = list(read_messages(messages))
+    marked = _marked(read_messages(messages))
     model.fit(marked).save(output)
     least = ", ".join(
         f"{name} {value:.2f}"
@@ -177,7 +178,7 @@ def evaluate(
     from textmill.tasks.voicemail import evaluate_answers, evaluate_spans, plain_rules, read_messages
 
     loaded = _load(model, jobs)
-    marked = list(read_messages(messages))
+    marked = _marked(read_messages(messages))
     result = evaluate_answers(marked, loaded.extract(marked))
     if list_errors:
         columns = ("kind", "label", "message", "gold", "proposed", "confidence", "context")
@@ -321,6 +322,16 @@ def grammar(
                         amount=quantity(words, locale),
                         words=" ".join(words),
                     )
+
+
+def _marked(messages: Iterable[Any]) -> list[Any]:
+    """The messages; an error if none has a mark, as in a file of plain text."""
+    from textmill.errors import DataError
+
+    marked = list(messages)
+    if marked and not any(message.spans for message in marked):
+        raise DataError("no message has a mark; put callers and numbers between tags such as <caller> and </caller>")
+    return marked
 
 
 def _load(path: Path, jobs: int | None) -> Any:

@@ -55,7 +55,9 @@ def load(
             raise ModelFileError("was left by a save that was killed and may be unfinished; save the model again")
         saved = read(path, verify=verify)
         if expect is not None and not issubclass(find_class(saved.class_name), expect):
-            raise ModelFileError(f"holds a {saved.class_name}, not a {expect.__name__}; pass another file")
+            wanted = expect.__name__
+            article = "an" if wanted.startswith(("A", "E", "I", "O", "LDA", "LSA", "NG", "NMF")) else "a"
+            raise ModelFileError(f"holds a {saved.class_name}, not {article} {wanted}; pass another file")
         model = _restore(saved, place, passed)
     except ModelFileError as fault:
         raise ModelFileError(f"{place}: {fault}") from None

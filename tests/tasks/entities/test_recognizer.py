@@ -234,3 +234,8 @@ def test_features_of_ones_own_take_the_place_of_the_presets(data):
     model = EntityRecognizer(features=PhraseFeatures(first=1, last=0, before=1, after=0)).fit(*data[0])
     assert model.features_.templates() == PhraseFeatures(first=1, last=0, before=1, after=0).templates()
     assert np.isfinite(model.mixing_).all()
+
+
+def test_a_default_type_that_is_not_there_is_told_before_training(data):
+    with pytest.raises(DataError, match="default_label must be a type of the data, LOC, MISC, ORG, PER; got 'XYZ'"):
+        EntityRecognizer(default_label="XYZ").fit(*data[0])

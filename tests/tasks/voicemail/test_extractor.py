@@ -469,3 +469,19 @@ def test_commands_from_generation_to_answers(
 def feed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     stream: Any = io.TextIOWrapper(io.BytesIO(text.encode()))
     monkeypatch.setattr("sys.stdin", stream)
+
+
+def test_marks_are_needed_to_learn_and_to_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "plain.txt").write_text("call me\nplease\n", encoding="utf-8")
+    run(capsys, "voicemail", "generate", "--messages", 60, "-o", tmp_path / "calls.txt")
+    run(capsys, "voicemail", "train", tmp_path / "calls.txt", "-o", tmp_path / "calls.mill")
+    for command, complaint in (
+        (["train", tmp_path / "plain.txt", "-o", tmp_path / "none.mill"], "no message has a mark; put callers"),
+        (["evaluate", tmp_path / "calls.mill", tmp_path / "plain.txt"], "no message has a mark; put callers"),
+        (["rules", tmp_path / "calls.mill", "--tree", "oak"], "--tree must be one of 'caller start'"),
+    ):
+        with pytest.raises(SystemExit) as left:
+            main(["voicemail", *map(str, command)])
+        out, errors = capsys.readouterr()
+        assert (left.value.code, out) == (1, "")
+        assert complaint in errors

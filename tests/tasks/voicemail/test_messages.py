@@ -161,3 +161,10 @@ def test_statistics_of_nothing() -> None:
         draw_distribution(nothing, "caller start")
     with pytest.raises(DataError, match="no distribution 'end'"):
         nothing.distribution("end")
+
+
+def test_json_is_no_message(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text('{"text": "call me"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"calls\.jsonl:1: a JSON object is no message; give the words alone"):
+        list(read_messages(path))

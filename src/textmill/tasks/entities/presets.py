@@ -53,7 +53,7 @@ def parts_of_preset(preset: str, language: str | None, n_jobs: int | None) -> tu
         raise DataError(f"there is no preset '{preset}'; choose from {', '.join(PRESETS)}")
     if language is not None and language not in LANGUAGES:
         names = ", ".join(sorted(LANGUAGES))
-        raise DataError(f"there are no settings for the language '{language}', only for {names}; use None for others")
+        raise DataError(f"there are no settings for the language '{language}', only {names}; leave it out for others")
     chosen = Language() if language is None else LANGUAGES[language]
     shapes = {"first": chosen.first, "last": chosen.last, "before": chosen.before, "after": chosen.after}
     shapes |= {"keywords": chosen.keywords, "n_jobs": n_jobs}  # type: ignore[dict-item]

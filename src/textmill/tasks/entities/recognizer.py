@@ -155,6 +155,7 @@ class EntityRecognizer(Classifier, Model):
         sentences = list(X)
         words = [words_of(sentence) for sentence in sentences]
         spans = _checked_spans(words, y)
+        self._check_default(spans.labels)
         extractor, features, classifier = self._new_parts()
         lengths = np.fromiter(map(len, words), np.int64, len(words))
         counting = isinstance(extractor, CountedMarkov) and not extractor.joint
@@ -421,13 +422,16 @@ class EntityRecognizer(Classifier, Model):
         top = chosen.max(axis=1, initial=-np.inf, keepdims=True)
         return np.asarray(chosen - top - np.log(np.exp(chosen - top).sum(axis=1, keepdims=True)))
 
+    def _check_default(self, names: Sequence[str]) -> None:
+        if self.default_label is not None and self.default_label not in names:
+            raise DataError(f"default_label must be a type of the data, {', '.join(names)}; got '{self.default_label}'")
+
     def _best(self, types: Floats) -> tuple[Ids, Floats]:
         """Best type of each candidate and the logarithm of its probability."""
         names = self.classes_.tolist()
         best = types.argmax(axis=1)
         if self.default_label is not None:
-            if self.default_label not in names:
-                raise DataError(f"default_label '{self.default_label}' is no type of the data; it has {names}")
+            self._check_default(names)
             default = names.index(self.default_label)
             others = types.copy()
             others[:, default] = -np.inf

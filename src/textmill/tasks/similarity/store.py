@@ -321,7 +321,7 @@ class Store:
 
     def _no_collection(self) -> DataError:
         return DataError(
-            f"no collection: there is no {MANIFEST}; make one with Collection.create or `textmill similar collect`",
+            f"no collection: there is no {MANIFEST}; make one with `textmill similar collect`",
             source=str(self.folder),
         )
 

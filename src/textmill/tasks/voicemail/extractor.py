@@ -231,7 +231,7 @@ class VoicemailExtractor(Estimator, Model):
 
     def tree(self, name: str) -> CategoricalTree:
         """One of the trees: caller start, caller length, name start, name length, number."""
-        check_choice("name", name, TREES)
+        check_choice("tree", name, TREES)
         check_fitted(self)
         tree: CategoricalTree = getattr(self, f"{name.replace(' ', '_')}_")
         return tree

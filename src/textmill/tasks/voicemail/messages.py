@@ -126,6 +126,9 @@ def parse_message(text: str, *, source: str | None = None, line: int | None = No
     Traceback (most recent call last):
     textmill.errors.DataError: calls.txt:3: <telno> inside of <caller>; spans must not overlap, close one first
     """
+    if text.startswith('{"'):
+        fault = "a JSON object is no message; give the words alone, one message per line"
+        raise DataError(fault, source=source, line=line)
     tokens: list[str] = []
     spans: list[MarkedSpan] = []
     label, start, at = "", 0, 0
