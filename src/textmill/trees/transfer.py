@@ -82,7 +82,7 @@ class Family:
 
 
 def parse_families(text: str) -> list[Family]:
-    """The families of a text, one a line; # begins a comment.
+    """The families of a text, one per line; # begins a comment.
 
     >>> [str(family) for family in parse_families("S: NP VP | VP NP   # verb first")]
     ['S: NP VP | VP NP']
