@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from warnings import catch_warnings
 
 import pytest
 
 from textmill.cli.app import main
 from textmill.corpus import sample_path
+from textmill.tasks import Collection
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -138,3 +140,24 @@ def test_bags_are_collected_and_mistakes_told(tmp_path: Path, capsys: pytest.Cap
         assert code == 1
         assert message in err
         assert len(err.splitlines()) == 1
+
+
+def test_models_are_trained_anew_where_the_command_line_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["mill", "river", "stone", "wheel", "flour", "grain", "bread", "water", "wind", "sail"]
+    rows = [{"id": str(i), "text": " ".join(words[(i + j) % 10] for j in range(4))} for i in range(30)]
+    old, new, library = tmp_path / "old.jsonl", tmp_path / "new.jsonl", str(tmp_path / "library")
+    old.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    new.write_text("".join(json.dumps(row | {"id": f"new{row['id']}"}) + "\n" for row in rows), encoding="utf-8")
+    code, out, errors = said(capsys, "similar", "collect", str(old), "-o", library, "--method", "oracle")
+    assert (code, out) == (1, "")
+    assert errors.startswith("textmill: --method must be one of 'tfidf', 'lsa'")
+    assert said(capsys, "similar", "collect", str(old), "-o", library, "--method", "tfidf")[0] == 0
+    for option, advice in (([], ["train them anew with 'textmill similar upsert --rebuild'"]), (["--rebuild"], [])):
+        with pytest.raises(SystemExit) as left, catch_warnings():
+            main(["similar", "upsert", library, str(new), *option])
+        out, errors = capsys.readouterr()
+        assert (left.value.code, out) == (0, "30 documents written, 60 in all\n")
+        assert [line.split("; ")[1] for line in errors.splitlines() if "newer than the models" in line] == advice
+    assert Collection.open(library).staleness() == (0.0, 0.0)

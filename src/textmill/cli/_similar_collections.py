@@ -89,6 +89,9 @@ def upsert(
     vocab: Annotated[
         Path | None, typer.Option(help="For bags such as Matrix Market: a vocabulary, or a file with a term per line.")
     ] = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Then train the models anew on all documents, with the same settings.")
+    ] = False,
     *,
     reading: Reading,
     jobs: Jobs = None,
@@ -97,11 +100,19 @@ def upsert(
 
     Example: textmill similar upsert library today.jsonl
     """
+    from warnings import catch_warnings, simplefilter
+
     from textmill.readable import counted
     from textmill.tasks import Collection
+    from textmill.tasks.similarity import StaleModel
 
     library = Collection.open(collection, n_jobs=jobs)
-    written = sum(library.upsert(_read(path, reading, vocab, name), source=name) for name, path in _named(sources))
+    with catch_warnings():
+        if rebuild:
+            simplefilter("ignore", StaleModel)
+        written = sum(library.upsert(_read(path, reading, vocab, name), source=name) for name, path in _named(sources))
+    if rebuild:
+        library.rebuild()
     typer.echo(f"{counted(written, 'documents')} written, {len(library)} in all")
 
 

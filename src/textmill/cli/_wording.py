@@ -43,6 +43,7 @@ _PHRASES = {
     "read it with textmill.corpus": "use it as a file of bags, with 'textmill bags'",
     "read it with textmill.lm": "use it with 'textmill lm'",
     "read it with sequence.read_tagger": "convert it with 'textmill tag convert'",
+    "train them anew with rebuild": "train them anew with 'textmill similar upsert --rebuild'",
     "unit='line' if every line is a document": "--lines if every line is a document",
     "unpack it, or read bags with textmill.corpus": "unpack it, or use it as a file of bags, with 'textmill bags'",
     "write DOT with to_dot": "leave out --svg to write DOT",

@@ -120,7 +120,7 @@ def make_method(
     >>> make_method("lsa", n_documents=5000).model.n_topics
     200
     """
-    check_choice("kind", kind, ["tfidf", "lsa", "lda", "nmf", "plsa", "pca", "mixture"])
+    check_choice("method", kind, ["tfidf", "lsa", "lda", "nmf", "plsa", "pca", "mixture"])
     small = n_documents < _SMALL
     min_df = (1 if small else _MIN_DF) if min_df is None else min_df
     max_df = (1.0 if small else _MAX_DF) if max_df is None else max_df
