@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from warnings import catch_warnings
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 from tests.reference.transfer import FAMILIES, SOURCE, source_tree, target_tree
-from textmill.cli.app import app
+from textmill.cli.app import app, main
 from textmill.corpus import read_trees
 
 
@@ -86,3 +88,20 @@ def test_dependency_trees_are_transferred(tmp_path: Path) -> None:
     run = ["transfer", "run", tmp_path / "source.conllu", "--families", tmp_path / "orders.txt"]
     call(*run, "--text", tmp_path / "text.txt", "-o", model, "--max-iter", 20, "--burn-in", 5)
     assert call("transfer", "best", model, "--to", "conllu").splitlines()[0].split("\t")[1] == "men"
+
+
+def test_errors_and_warnings_speak_of_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.mrg").write_text("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))\n", encoding="utf-8")
+    (tmp_path / "f.txt").write_text("NP: DT NN | NN DT\n", encoding="utf-8")
+    (tmp_path / "t.tags").write_text("NN DT VBZ\n", encoding="utf-8")
+    files = [str(tmp_path / "s.mrg"), "--families", str(tmp_path / "f.txt"), "--text", str(tmp_path / "t.tags")]
+    for option, code, complaint in (
+        (["--burn-in", "50"], 1, "--burn-in must be"),
+        ([], 0, "nearly those of the prior"),
+    ):
+        with pytest.raises(SystemExit) as left, catch_warnings():
+            main(["transfer", "run", *files, "-o", str(tmp_path / "m.mill"), "--max-iter", "20", *option])
+        errors = capsys.readouterr().err
+        assert left.value.code == code
+        assert complaint in errors
+        assert "()" not in errors

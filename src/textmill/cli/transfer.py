@@ -37,7 +37,9 @@ def run(
     method: Annotated[str, typer.Option(help="gibbs, collapsed, em or variational.")] = "gibbs",
     chains: Annotated[int, typer.Option(help="Number of chains.")] = 4,
     max_iter: Annotated[int, typer.Option(help="Number of iterations, those of --burn-in included.")] = 300,
-    burn_in: Annotated[int, typer.Option(help="First iterations that are dropped.")] = 100,
+    burn_in: Annotated[
+        int | None, typer.Option(help="First iterations that are dropped; default: 100, if --max-iter is greater.")
+    ] = None,
     prior: Annotated[float, typer.Option(help="Prior count of each entry of a row.")] = 1.0,
     sticks: Annotated[bool, typer.Option("--sticks", help="Break rows from sticks instead of a Dirichlet.")] = False,
     constant: Annotated[float, typer.Option(help="Added to every count of the raw text.")] = 0.1,
@@ -67,7 +69,7 @@ def run(
         constant=constant,
         n_chains=chains,
         max_iter=max_iter,
-        burn_in=min(burn_in, max_iter - 1),
+        burn_in=min(100, max_iter - 1) if burn_in is None else burn_in,
         random_state=seed,
         n_jobs=jobs,
     )

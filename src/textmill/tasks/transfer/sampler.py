@@ -417,7 +417,7 @@ class TreebankTransfer(Estimator, Model):
             shown = ", ".join(repr(row) for row in rows[:3]) + (", ..." if len(rows) > 3 else "")
             warnings.warn(
                 f"the data say little about {len(rows)} of {len(model.row_names)} rows ({shown}): their intervals are "
-                "nearly those of the prior; summary() has them",
+                "nearly those of the prior",
                 WeakIdentification,
                 stacklevel=3,
             )
