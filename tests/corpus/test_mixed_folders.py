@@ -71,7 +71,7 @@ def test_a_file_of_unknown_format_is_refused_at_once_or_counted(folder, name):
 
 def test_bad_files_of_every_kind_are_counted_together(folder):
     (folder / "e.parquet").write_bytes(b"PAR1 cut")
-    (folder / "z.xml").write_text("<rss/>")
+    (folder / "z.xml").write_text("<rss>")
     (folder / "notes.md").write_text("\0")
     (folder / "b.jsonl").write_text("{\n")
     documents = read_documents(folder, errors="skip")

@@ -11,6 +11,7 @@ from textmill import metrics
 from textmill.metrics import conventions
 
 SUBJECTS = (
+    "brackets",
     "classification",
     "curves",
     "edits",
