@@ -23,7 +23,6 @@ import typer
 from typer.core import TyperCommand
 
 from textmill.cli._groups import LazyGroup, command_from, command_of
-from textmill.cli._tables import forget_headers, print_headers
 
 __all__ = ["app", "main"]
 
@@ -108,11 +107,11 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = [_decoded(argument) for argument in (sys.argv[1:] if arguments is None else arguments)]
     _interrupted.clear()
     _arguments[:] = arguments
-    forget_headers()
+    _end_tables(failed=True)  # what an earlier command in this process has left
     try:
         _check_streams()
         code = app(arguments, prog_name="textmill", standalone_mode=False)
-        print_headers()
+        _end_tables(failed=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED
@@ -126,6 +125,13 @@ def main(arguments: list[str] | None = None) -> None:
     if _interrupted and not code:  # a training loop was ended by Ctrl-C: what it had is saved
         code = _INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end_tables(failed: bool) -> None:
+    """Print the header of a table without rows, or leave it out after an error; a help page imports no tables."""
+    tables = sys.modules.get("textmill.cli._tables")
+    if tables is not None:
+        (tables.forget_headers if failed else tables.print_headers)()
 
 
 def _decoded(argument: str) -> str:
