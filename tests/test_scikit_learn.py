@@ -49,7 +49,6 @@ NEW_TERMS = "partial_fit takes rows with other numbers of columns: vocabularies 
 CACHED = "transform keeps what it derived from the model for the next time; it is no part of its state"
 EMPTY = "a matrix without rows or columns has a meaning: nothing was counted or indexed yet"
 HALVES = "score holds back half of the occurrences of each word, and fractions below 1 have no half"
-ROUNDED = "the objective is flat at its optimum, and weights are exact to the root of its rounding, not to 7 digits"
 EXPECTED: dict[type, dict[str, str]] = {kind: {"check_dtype_object": STRANGE_OBJECTS} for kind in ROWS}
 del EXPECTED[CategoricalTree]["check_dtype_object"]  # takes what is no number
 for _kind in TOPICS:
@@ -58,8 +57,6 @@ EXPECTED[PLSA]["check_dict_unchanged"] = CACHED
 EXPECTED[Weighting] |= {"check_dict_unchanged": CACHED, "check_estimators_empty_data_messages": EMPTY}
 EXPECTED[Index]["check_estimators_empty_data_messages"] = EMPTY
 EXPECTED[LDA]["check_fit_score_takes_y"] = HALVES
-for _form in ("dense", "sparse"):
-    EXPECTED[CombinationLogistic][f"check_sample_weight_equivalence_on_{_form}_data"] = ROUNDED
 
 
 def small(kind: type) -> Any:

@@ -13,6 +13,7 @@
 #include "linear/loss.h"
 #include "linear/newton.h"
 #include "linear/online.h"
+#include "linear/optimality.h"
 #include "linear/passes.h"
 
 namespace textmill::bind {
@@ -100,10 +101,28 @@ void column_sums(const Design& x, Ids listed, Reals residual, Reals row_curvatur
   linear::column_sums(x, view(listed), view(residual), view(row_curvature), view(slope), view(curvature), threads);
 }
 
+std::tuple<double, double, double, double, double, std::size_t> optimality(Reals slope, Reals weight, double l1,
+                                                                           double l2, std::size_t threads) {
+  require(weight.size() == slope.size(), "weight needs ", slope.size(), " entries");
+  nb::gil_scoped_release nogil;
+  const linear::Optimality found = linear::optimality(view(slope), view(weight), l1, l2, threads);
+  return {found.highest, found.violation, found.excess, found.norm, found.square, found.active};
+}
+
+nb::object working_set(Reals slope, Reals weight, double floor, std::size_t threads) {
+  require(weight.size() == slope.size(), "weight needs ", slope.size(), " entries");
+  std::vector<std::int32_t> found;
+  {
+    nb::gil_scoped_release nogil;
+    found = linear::working_set(view(slope), view(weight), floor, threads);
+  }
+  return nb::cast(to_numpy(std::move(found)));
+}
+
 std::pair<std::size_t, double> descend(const Design& x, Ids listed, Reals weight, Reals slope, Reals curvature,
                                        Reals row_curvature, double l1, double l2, bool intercept,
-                                       double intercept_slope, std::size_t most, double accuracy, std::uint64_t seed,
-                                       Out<double, 1> step, Out<double, 1> change) {
+                                       double intercept_slope, std::size_t most, double accuracy, double enough,
+                                       std::uint64_t seed, Out<double, 1> step, Out<double, 1> change) {
   check_listed(x, view(listed));
   const std::size_t a = listed.size();
   require(weight.size() == a && slope.size() == a && curvature.size() == a && step.size() == a,
@@ -120,7 +139,7 @@ std::pair<std::size_t, double> descend(const Design& x, Ids listed, Reals weight
     made = linear::descend(x,
                            {view(listed), view(weight), view(slope), view(curvature), view(row_curvature), l1, l2,
                             intercept, intercept_slope},
-                           {most, accuracy, seed}, view(step), view(change));
+                           {most, accuracy, enough, seed}, view(step), view(change));
   }
   return {made.sweeps, made.intercept_step};
 }
@@ -320,8 +339,12 @@ void bind_linear(nb::module_& m) {
         "Loss of several classes; fills the residuals, class x row, unless empty.");
   m.def("column_sums", &column_sums, "x"_a, "listed"_a, "residual"_a, "row_curvature"_a, "slope"_a.noconvert(),
         "curvature"_a.noconvert(), "threads"_a, "Slopes and curvatures of listed columns, of all when none is listed.");
+  m.def("optimality", &optimality, "slope"_a, "weight"_a, "l1"_a, "l2"_a, "threads"_a,
+        "Largest slope, largest violation, sum of squares above l1, sums of |w| and w^2, weights that are not 0.");
+  m.def("working_set", &working_set, "slope"_a, "weight"_a, "floor"_a, "threads"_a,
+        "Columns with a weight or with a slope above a floor.");
   m.def("descend", &descend, "x"_a, "listed"_a, "weight"_a, "slope"_a, "curvature"_a, "row_curvature"_a, "l1"_a, "l2"_a,
-        "intercept"_a, "intercept_slope"_a, "most"_a, "accuracy"_a, "seed"_a, "step"_a.noconvert(),
+        "intercept"_a, "intercept_slope"_a, "most"_a, "accuracy"_a, "enough"_a, "seed"_a, "step"_a.noconvert(),
         "change"_a.noconvert(),
         "Coordinate descent on the quadratic model; returns the sweeps and the step of the intercept.");
   m.def("learn_rows", &learn_rows, "offsets"_a, "indices"_a, "values"_a, "label"_a, "weight"_a, "offset"_a, "decay"_a,

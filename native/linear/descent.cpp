@@ -19,6 +19,7 @@ constexpr std::size_t kPlainSweeps = 4;  // most models need no more
 struct Sum {
   double violation = 0.0;  // over one sweep
   double worst = 0.0;
+  double gain = 0.0;  // by which the model has fallen, at least
 };
 
 double violation_of(double u, double slope, double l1) {
@@ -55,6 +56,7 @@ Sum sweep(const Design& x, const Quadratic& model, double margin, std::vector<st
     const double moved = soft_threshold(h * u - slope, model.l1) / h - u;
     if (std::abs(moved) < 1e-15 * std::abs(u) || moved == 0.0) continue;
     step[a] += moved;
+    sum.gain += 0.5 * h * moved * moved;
     add_scaled<Unit>(x.row(j), x.value(j), entries, moved, d, q);
   }
   order.resize(left);
@@ -164,15 +166,16 @@ Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, s
     const Sum sum = x.binary() ? sweep<true>(x, model, margin, order, step.data(), q)
                                : sweep<false>(x, model, margin, order, step.data(), q);
     margin = sum.worst;
-    double violation = sum.violation;
+    double violation = sum.violation, gain = sum.gain;
     if (whole > 0.0) {
       const double slope = model.intercept_slope + std::accumulate(q, q + x.rows(), 0.0), moved = -slope / whole;
       for (std::size_t i = 0; i < x.rows(); ++i) q[i] += moved * d[i];
       result.intercept_step += moved;
       violation += std::abs(slope);
+      gain += 0.5 * whole * moved * moved;
     }
     if (++result.sweeps == 1) first = violation;
-    if (violation <= sweeps.accuracy * first) break;
+    if (violation <= sweeps.accuracy * first || gain <= sweeps.enough) break;
     if (result.sweeps >= kPlainSweeps) extrapolation.after_sweep(step, change, result.intercept_step);
   }
   return result;

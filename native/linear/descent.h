@@ -46,7 +46,8 @@ struct Quadratic {
 
 struct Sweeps {
   std::size_t most;    // at least 1
-  double accuracy;     // stop when the violations of a sweep add up to this share of those of the first
+  double accuracy;     // stop when the violations of a sweep add up to this share of those of the first,
+  double enough;       // or when a sweep lowers the model by no more than this
   std::uint64_t seed;  // of the order of the columns
 };
 

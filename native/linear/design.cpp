@@ -71,28 +71,52 @@ void Design::add_ones() {
 
 void Design::graft(std::span<const std::int32_t> features, std::size_t degree, std::size_t threads) {
   const std::size_t count = features.size() / degree;
+  // Parts of every combination by size, and the combinations by their largest part, whose rows are marked once for all.
+  std::vector<std::vector<std::int32_t>> parts(count);
+  std::vector<std::size_t> order(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    order[k] = k;
+    parts[k].assign(features.begin() + k * degree, features.begin() + (k + 1) * degree);
+    std::erase(parts[k], -1);
+    std::stable_sort(parts[k].begin(), parts[k].end(), [&](auto a, auto b) { return entries(a) < entries(b); });
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return parts[a].back() < parts[b].back(); });
+  std::vector<std::size_t> groups;  // where another largest part begins
+  for (std::size_t k = 0; k < count; ++k)
+    if (k == 0 || parts[order[k]].back() != parts[order[k - 1]].back()) groups.push_back(k);
+  groups.push_back(count);
+
   std::vector<std::vector<std::int32_t>> rows(count);
   std::vector<std::vector<double>> values(binary() ? 0 : count);
-  base::parallel_blocks(count, kGraftBlock, threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      std::vector<std::int32_t> parts(features.begin() + k * degree, features.begin() + (k + 1) * degree);
-      std::erase(parts, -1);
-      std::stable_sort(parts.begin(), parts.end(), [&](auto a, auto b) { return entries(a) < entries(b); });
-      const std::int32_t* first = row(parts[0]);
-      for (std::size_t e = 0; e < entries(parts[0]); ++e) {
-        double product = binary() ? 1.0 : value(parts[0])[e];
-        bool there = true;
-        for (std::size_t p = 1; p < parts.size() && there; ++p) {
-          const std::int32_t* from = row(parts[p]);
-          const std::int32_t* to = from + entries(parts[p]);
-          const std::int32_t* at = std::lower_bound(from, to, first[e]);
-          there = at != to && *at == first[e];
-          if (there && !binary()) product *= value(parts[p])[at - from];
+  base::parallel_blocks(groups.size() - 1, kGraftBlock, threads, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::int32_t> place(rows_, -1);  // of the rows within the largest part
+    for (std::size_t group = begin; group < end; ++group) {
+      const std::int32_t largest = parts[order[groups[group]]].back();
+      const auto size = static_cast<std::int32_t>(entries(largest));
+      for (std::int32_t e = 0; e < size; ++e) place[row(largest)[e]] = e;
+      for (std::size_t at = groups[group]; at < groups[group + 1]; ++at) {
+        const std::size_t k = order[at];
+        const std::vector<std::int32_t>& own = parts[k];
+        const std::int32_t* first = row(own[0]);
+        for (std::size_t e = 0; e < entries(own[0]); ++e) {
+          if (place[first[e]] < 0) continue;
+          double product = binary() ? 1.0 : value(own[0])[e];
+          bool there = true;
+          for (std::size_t p = 1; p + 1 < own.size() && there; ++p) {
+            const std::int32_t* from = row(own[p]);
+            const std::int32_t* to = from + entries(own[p]);
+            const std::int32_t* found = std::lower_bound(from, to, first[e]);
+            there = found != to && *found == first[e];
+            if (there && !binary()) product *= value(own[p])[found - from];
+          }
+          if (!binary() && own.size() > 1) product *= value(largest)[place[first[e]]];
+          if (!there || product == 0.0) continue;
+          rows[k].push_back(first[e]);
+          if (!binary()) values[k].push_back(product);
         }
-        if (!there || product == 0.0) continue;
-        rows[k].push_back(first[e]);
-        if (!binary()) values[k].push_back(product);
       }
+      for (std::int32_t e = 0; e < size; ++e) place[row(largest)[e]] = -1;
     }
   });
   for (std::size_t k = 0; k < count; ++k) {

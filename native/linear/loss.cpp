@@ -14,6 +14,7 @@ namespace textmill::linear {
 namespace {
 
 constexpr std::size_t kRowBlock = 2048;
+constexpr std::size_t kWidest = 4;  // doubles of a pack at most; divides kRowBlock
 constexpr double kSecant = 0.25;
 
 template <class F>
@@ -28,34 +29,38 @@ double sum_of_blocks(std::size_t rows, std::size_t threads, F body) {
 
 double binary_loss(std::span<const double> margin, std::span<const std::int32_t> label, std::span<const double> weight,
                    std::span<double> residual, std::span<double> curvature, std::size_t threads) {
+  const bool slopes = !residual.empty(), bends = slopes && !curvature.empty();
   return sum_of_blocks(margin.size(), threads, [&](std::size_t begin, std::size_t end) {
-    std::array<double, kRowBlock> small, log_term;  // exp(-|z|), log(1 + exp(-|z|))
-    const double* z = margin.data() + begin;
-    double* s = small.data();
-    double* t = log_term.data();
-    const std::size_t size = end - begin;
+    // Everything by u = +-z, the margin towards the row's own class, without a branch; blocks are whole packs.
+    std::array<double, kRowBlock> towards, sign, heavy, small, log_term, slope, bend;
+    const std::size_t size = end - begin, whole = (size + kWidest - 1) / kWidest * kWidest;
+    for (std::size_t k = 0; k < size; ++k) {
+      sign[k] = label[begin + k] == 1 ? 1.0 : -1.0;
+      heavy[k] = weight[begin + k];
+      towards[k] = sign[k] * margin[begin + k];
+    }
+    for (std::size_t k = size; k < whole; ++k) sign[k] = heavy[k] = towards[k] = 0.0;
+    double *u = towards.data(), *w = heavy.data(), *s = small.data(), *t = log_term.data();
+    double *g = slope.data(), *d = bend.data();
+    const double* c = sign.data();
     base::with_packs([=]<class P>() TEXTMILL_INLINED {
-      base::map<P>({z, size}, {s, size}, [](P x) TEXTMILL_INLINED { return exp(P(0.0) - abs(x)); });
-      base::map<P>({s, size}, {t, size}, [](P x) TEXTMILL_INLINED { return log1p(x); });
+      base::map<P>({u, whole}, {s, whole}, [](P x) TEXTMILL_INLINED { return exp(P(0.0) - abs(x)); });
+      base::map<P>({s, whole}, {t, whole}, [](P x) TEXTMILL_INLINED { return log1p(x); });
+      if (!slopes) return;
+      for (std::size_t k = 0; k < whole; k += P::width) {
+        const P x = P::load(u + k), e = P::load(s + k), own = P::load(w + k);
+        const P inverse = P(1.0) / (P(1.0) + e), far = e * inverse;  // of both classes, the likelier one first
+        const auto right = P(0.0) < x;
+        (own * P::load(c + k) * select(right, far, inverse)).store(g + k);
+        if (!bends) continue;
+        const P secant = P(kSecant) * (inverse - P(0.5)) / (abs(x) + P(1e-12)), plain = far * inverse;
+        max(own * select(right, plain, max(plain, secant)), P(kLeastRowCurvature)).store(d + k);
+      }
     });
     double total = 0.0;
-    for (std::size_t k = 0; k < size; ++k) {
-      const std::size_t i = begin + k;
-      total += weight[i] * (t[k] + std::max(label[i] == 1 ? -z[k] : z[k], 0.0));
-    }
-    if (!residual.empty()) {
-      for (std::size_t k = 0; k < size; ++k) {
-        const std::size_t i = begin + k;
-        const double inverse = 1.0 / (1.0 + s[k]);
-        const double far = s[k] * inverse;  // probability of the class that the margin is against
-        const double positive = z[k] >= 0 ? inverse : far, negative = z[k] >= 0 ? far : inverse;
-        residual[i] = weight[i] * (label[i] == 1 ? negative : -positive);
-        if (curvature.empty()) continue;
-        double bend = far * inverse;
-        if ((label[i] == 1) != (z[k] > 0)) bend = std::max(bend, kSecant * (inverse - 0.5) / (std::abs(z[k]) + 1e-12));
-        curvature[i] = std::max(weight[i] * bend, kLeastRowCurvature);
-      }
-    }
+    for (std::size_t k = 0; k < size; ++k) total += w[k] * (t[k] + std::max(-u[k], 0.0));
+    if (slopes) std::copy_n(g, size, residual.begin() + begin);
+    if (bends) std::copy_n(d, size, curvature.begin() + begin);
     return total;
   });
 }

@@ -374,3 +374,38 @@ def test_a_loose_tolerance_does_not_pass_for_a_small_gap() -> None:
     assert loose.converged_
     assert loose.gap_ > 1e-3 * loose.objective_
     assert loose.stop_reason_ == "decrease"
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_grafted_columns_are_products_of_their_parts(binary: bool) -> None:
+    rng = np.random.default_rng(5)
+    X = sparse.random(300, 9, density=0.4, format="csr", random_state=5)
+    X.data[:] = 1.0 if binary else rng.uniform(-1, 1, len(X.data))
+    parts = [(*chosen, *[-1] * (3 - len(chosen))) for d in (2, 3) for chosen in itertools.combinations(range(9), d)]
+    columns = []
+    for threads in (1, 2):
+        design = native.Design(9, X.indptr.astype(np.int64), X.indices, X.data, 1)
+        design.graft(np.array(parts, np.int32), threads)
+        product = np.empty(300)
+        columns.append([])
+        for k in range(len(parts)):
+            native.column_product(design, np.array([9 + k], np.int32), np.ones(1), product)
+            columns[-1].append(product.copy())
+    dense = X.toarray()
+    right = [np.prod([dense[:, j] for j in part if j >= 0], axis=0) for part in parts]
+    np.testing.assert_allclose(columns[0], right, rtol=1e-15)
+    np.testing.assert_array_equal(*columns)
+
+
+def test_optimality_is_that_of_its_conditions() -> None:
+    rng = np.random.default_rng(6)
+    for columns, l1, l2 in ((0, 1.0, 0.0), (20_000, 0.5, 0.0), (20_000, 0.5, 2.0)):
+        slope, weight = rng.normal(size=columns), rng.normal(size=columns) * (rng.random(columns) < 0.3)
+        highest, violation, excess, norm, square, active = native.optimality(slope, weight, l1, l2, 2)
+        full = slope + l2 * weight
+        above = np.maximum(np.abs(slope) - l1, 0)
+        assert violation == np.where(weight != 0, np.abs(full + l1 * np.sign(weight)), above).max(initial=0)
+        assert (highest, active) == (np.abs(slope).max(initial=0), np.count_nonzero(weight))
+        assert (excess, norm, square) == pytest.approx(((above**2).sum(), np.abs(weight).sum(), (weight**2).sum()))
+        chosen = native.working_set(slope, weight, l1, 2)
+        np.testing.assert_array_equal(chosen, np.flatnonzero((weight != 0) | (np.abs(slope) > l1)))

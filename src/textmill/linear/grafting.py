@@ -7,7 +7,8 @@
     repeat:
         v_k = gradient of the likelihood, for every combination; those outside H with |v_k| > l1 violate optimality
         none: stop, the optimum over all combinations is reached
-        H = H + violators (all of them, or the `batch` largest);  optimise over H, begun with the last weights
+        H = H + violators (all of them, or the `batch` largest);  optimise over H, begun with the last weights.
+        The first time those with |v_k| > 0.9 l1 join too: many of them violate once the others have weights
 
 At the end |v_k| <= l1 for every combination outside H: those are the optimality conditions of the whole convex problem,
 so the order of grafting does not matter. The search (native/linear/combinations.h) skips what bounds rule out; two
@@ -41,6 +42,7 @@ __all__ = ["CombinationLogistic", "find_violators"]
 _SLACK = 1e-5  # a gradient must exceed l1 by this share: the solver's own tolerance lies below
 _ROUNDS = 1000
 _MOST_SLACK = 1e-3
+_NEAR = 0.9  # share of l1 that the gradients of the first round have: those near it violate optimality soon after
 _FIRST = 1e-3  # tolerance of the first optimisation; it falls by ten with each round
 _GAP = 5e-5  # relative duality gap over all combinations that is asked for at the end
 _FINEST = 1e-13
@@ -264,7 +266,7 @@ class _Grafting:
         if self.bias:
             self.problem.add_ones()
         self.combinations = np.empty((0, self.degree), np.int32)
-        self.grafted: set[tuple[int, ...]] = set()
+        self.grafted = np.empty(0, np.uint64)  # their keys
         self.residual = np.empty((self.problem.margins, self.problem.rows))
 
     def highest_slope(self) -> float:
@@ -283,27 +285,27 @@ class _Grafting:
         tolerance = max(_FIRST, self.tolerance)
         run = self._optimized(None if start is None else self._grown(start), tolerance)
         while True:
-            violators, gradient, visited, stored = self._violators(run)
-            slope = float(np.abs(gradient).max(initial=0.0))
-            certificate = self._certificate(run, slope)
-            entry: dict[str, float] = {"violators": len(violators), "visited": visited, "stored": stored}
-            entry |= {"grafted": len(violators), "objective": float(certificate.objective)}
-            near = self.tolerance > _GAP or certificate.relative_gap <= _GAP
-            if not len(violators) and (tolerance > self.tolerance or not near) and tolerance > _FINEST:
+            near, gradient, visited, stored = self._violators(run)
+            size = np.abs(gradient)
+            count = int((size > self.penalty.l1 * (1 + self.slack)).sum())
+            certificate = self._certificate(run, float(size.max(initial=0.0)))
+            entry: dict[str, float] = {"violators": count, "visited": visited, "stored": stored}
+            entry |= {"grafted": len(near), "objective": float(certificate.objective)}
+            proved = self.tolerance > _GAP or certificate.relative_gap <= _GAP
+            if not count and (tolerance > self.tolerance or not proved) and tolerance > _FINEST:
                 tolerance = tolerance / 100 if tolerance <= self.tolerance else max(self.tolerance, tolerance / 100)
                 run = self._optimized(run, tolerance)  # near enough for the search, not yet for the proof
                 continue
-            if not len(violators) or len(model.searches_) >= _ROUNDS:
+            if not count or len(model.searches_) >= _ROUNDS:
                 entry["grafted"] = 0
                 model.searches_.append(entry)
-                self._finish(model, run, certificate, len(violators))
+                self._finish(model, run, certificate, count)
                 return run
-            if self.batch is not None and len(violators) > self.batch:
-                best = np.argsort(-np.abs(gradient), kind="stable")[: self.batch]
-                violators = violators[np.sort(best)]
-                entry["grafted"] = len(violators)
+            if self.batch is not None and len(near) > self.batch:
+                near = near[np.sort(np.argsort(-size, kind="stable")[: self.batch])]
+                entry["grafted"] = len(near)
             model.searches_.append(entry)
-            self._graft(violators)
+            self._graft(near)
             run = self._grown(run)
             tolerance = max(self.tolerance, tolerance / 10)
             run = self._optimized(run, tolerance)
@@ -316,12 +318,14 @@ class _Grafting:
         """A solution with zero weights for the columns that came later."""
         coef = np.zeros((len(run.coef), self.problem.columns))
         coef[:, : run.coef.shape[1]] = run.coef
-        return Solution(coef, run.intercept)
+        return Solution(coef, run.intercept, margin=run.margin)
 
     def _violators(self, run: Solution) -> tuple[Ids, Floats, int, int]:
-        """Combinations outside the model whose gradient exceeds the penalty, for any class."""
-        self.loss = self.problem.loss(self.problem.margin(run.coef, run.intercept), self.residual)
-        return self._search(self.penalty.l1 * (1 + self.slack))
+        """Combinations outside the model whose gradient exceeds the penalty, for any class; at first, or nearly so."""
+        assert run.residual is not None
+        self.residual = run.residual
+        near = _NEAR if self.batch is None and not len(self.grafted) else 1 + self.slack
+        return self._search(self.penalty.l1 * near)
 
     def _search(self, threshold: float) -> tuple[Ids, Floats, int, int]:
         """Combinations outside the model with a gradient above the threshold at the residuals, for any class."""
@@ -331,31 +335,40 @@ class _Grafting:
             find_violators(self.rows, row, threshold, self.degree, method=self.method, n_jobs=self.jobs)
             for row in self.residual
         ]
-        best: dict[tuple[int, ...], float] = {}
-        for features, gradient, _, _ in parts:
-            for row, v in zip(map(tuple, features.tolist()), gradient.tolist(), strict=True):
-                if row not in self.grafted and abs(v) > abs(best.get(row, 0.0)):
-                    best[row] = v
-        keys = sorted(best) if len(parts) > 1 else list(best)  # one search is sorted
-        violators = np.array(keys, np.int32).reshape(len(keys), self.degree)
         visits = sum(part[2] for part in parts), sum(part[3] for part in parts)
-        return violators, np.array([best[key] for key in keys]), *visits
+        if len(parts) == 1:  # already sorted, each once
+            features, gradient = parts[0][:2]
+        else:  # of every combination the class with the largest gradient
+            features, gradient = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+            keys = self._keys(features)
+            order = np.lexsort((-np.abs(gradient), keys))
+            first = order[np.concatenate([[True], np.diff(keys[order]) != 0])] if len(order) else order
+            features, gradient = features[first], gradient[first]
+        new = ~np.isin(self._keys(features), self.grafted)
+        return features[new], gradient[new], *visits
+
+    def _keys(self, combinations: Ids) -> Any:
+        """A number for each combination; the search refuses spaces of 2^63 and more."""
+        base, keys = np.uint64(self.rows.shape[1] + 1), np.zeros(len(combinations), np.uint64)
+        for column in combinations.T:
+            keys = keys * base + (column + 1).astype(np.uint64)
+        return keys
 
     def _graft(self, combinations: Ids) -> None:
         """Add the columns of combinations."""
         self.problem.graft(combinations)
         self.combinations = np.concatenate([self.combinations, combinations])
-        self.grafted.update(map(tuple, combinations.tolist()))
+        self.grafted = np.concatenate([self.grafted, self._keys(combinations)])
 
     def _certificate(self, run: Solution, slope: float) -> Certificate:
         """The certificate over the whole space, `slope` being the largest gradient outside the model."""
-        problem, residual = self.problem, self.residual
-        inside = problem.certify(self.loss, residual, problem.slopes(residual), run.coef, self.penalty)
+        inside = run.certificate
+        assert inside is not None
         unseen = self.penalty.l1 * (1 + self.slack) if self.degree > 1 else 0.0  # what the search does not look for
         highest = max(inside.slope, slope, unseen)
         factor = min(1.0, self.penalty.l1 / highest) if highest > 0 else 1.0
         return Certificate(
-            inside.objective, problem.entropy(residual, factor), inside.violation, highest, inside.active
+            inside.objective, self.problem.entropy(self.residual, factor), inside.violation, highest, inside.active
         )
 
     def _finish(self, model: CombinationLogistic, run: Solution, certificate: Certificate, violators: int) -> None:

@@ -160,23 +160,18 @@ class Problem:
 
     def certify(self, loss: float, residual: Floats, slopes: Floats, coef: Floats, penalty: Penalty) -> Certificate:
         """The certificate at residuals and slopes that are there already."""
-        highest = float(np.abs(slopes).max(initial=0.0))
-        objective = loss + penalty.value(coef)
-        factor = 1.0
-        if penalty.l2 > 0:
-            excess = np.maximum(np.abs(slopes) - penalty.l1, 0.0)
-            dual = self.entropy(residual, 1.0) - float((excess**2).sum()) / (2 * penalty.l2)
-        elif penalty.l1 > 0:
-            factor = min(1.0, penalty.l1 / highest) if highest > 0 else 1.0
-            dual = self.entropy(residual, factor)
+        l1, l2 = penalty.l1, penalty.l2
+        highest, violation, excess, norm, square, active = native.optimality(
+            slopes.ravel(), coef.ravel(), l1, l2, self.threads
+        )
+        objective = loss + l1 * norm + l2 / 2 * square
+        if l2 > 0:
+            dual = self.entropy(residual, 1.0) - excess / (2 * l2)
+        elif l1 > 0:
+            dual = self.entropy(residual, min(1.0, l1 / highest) if highest > 0 else 1.0)
         else:
             dual = -np.inf if highest > 0 else self.entropy(residual, 1.0)
-        slope = slopes + penalty.l2 * coef
-        at_zero = np.maximum(np.abs(slope) - penalty.l1, 0.0)
-        violation = np.where(coef != 0, np.abs(slope + penalty.l1 * np.sign(coef)), at_zero)
-        return Certificate(
-            objective, float(dual), float(violation.max(initial=0.0)), highest, int(np.count_nonzero(coef))
-        )
+        return Certificate(objective, float(dual), violation, highest, active)
 
     def settle_intercept(self, margin: Floats, residual: Floats, intercept: Floats) -> None:
         """Move the intercepts, and the margins with them, until the residuals of every class add up to zero."""

@@ -42,6 +42,7 @@ _SWEEPS = 100  # of coordinate descent on one quadratic model
 _ACCURACY = 0.3  # share of its violations to which a quadratic model is solved
 _FIRST = 0.15  # share of the largest slope that a column of the first working set has
 _SETTLED = 0.1  # an iteration that gains less than this share of the tolerance is the last
+_ENOUGH = 1e-4  # a sweep that gains less than this share of the tolerance is the last on its quadratic model
 _PASSES = 50  # of dual coordinate descent
 _SLOW = 0.67  # a pass that leaves more than this share of the gap is the last
 _CAUTION = 2.0  # of a dual pass, whose two lanes do not see each other
@@ -53,13 +54,19 @@ _DAMPED = 0.1  # share of the diagonal that scales them: all of it slows text do
 
 @dataclass(slots=True)
 class Solution:
-    """Where a run ended: weights, intercepts, certificate, the objective after each iteration, why it ended."""
+    """Where a run ended: weights, intercepts, certificate, the objective after each iteration, why it ended.
+
+    Coordinate descent leaves margins, residuals and loss there too, and begins with the margins that it is given.
+    """
 
     coef: Floats
     intercept: Floats
     certificate: Certificate | None = None
     trace: list[float] = field(default_factory=list)
     reason: str = "iterations"
+    margin: Floats | None = None
+    residual: Floats | None = None
+    loss: float = math.nan
 
     @property
     def converged(self) -> bool:
@@ -87,6 +94,8 @@ def minimize(
     if start is None:
         start = Solution(np.zeros((problem.margins, problem.columns)), np.zeros(problem.margins))
     run = Solution(start.coef.copy(), start.intercept.copy())
+    if start.margin is not None:
+        run.margin = start.margin.copy()
     plain = problem.margins == 1 and not problem.intercept and penalty.l1 == 0 and penalty.l2 > 0
     wide = problem.columns > problem.rows  # then there are fewer dual variables than weights
     if (
@@ -116,20 +125,21 @@ def _descend(
     watch: Watch,
 ) -> None:
     """Proximal Newton steps on working sets."""
-    margin = problem.margin(run.coef, run.intercept)
+    margin = problem.margin(run.coef, run.intercept) if run.margin is None else run.margin
     residual = np.empty_like(margin)
     curvature = np.empty(problem.rows)
-    loss = problem.loss(margin, residual, curvature)
+    run.margin, run.residual = margin, residual
+    run.loss = problem.loss(margin, residual, curvature)
     if problem.intercept:
         problem.settle_intercept(margin, residual, run.intercept)
-        loss = problem.loss(margin, residual, curvature)
+        run.loss = problem.loss(margin, residual, curvature)
     for iteration in range(max_iter + 1):
         slopes = problem.slopes(residual)
         if candidates is not None:
             left_out = np.ones(problem.columns, np.bool_)
             left_out[candidates] = False
             slopes[:, left_out] = 0.0
-        now = run.certificate = problem.certify(loss, residual, slopes, run.coef, penalty)
+        now = run.certificate = problem.certify(run.loss, residual, slopes, run.coef, penalty)
         run.trace.append(now.objective)
         watch(iteration, now)
         free = float(np.abs(residual.sum(axis=1)).max()) if problem.intercept else 0.0
@@ -141,14 +151,16 @@ def _descend(
             return
         if iteration == max_iter:
             return
-        slopes += penalty.l2 * run.coef
-        size = np.abs(slopes)
-        floor = penalty.l1 if iteration else max(penalty.l1, _FIRST * float(size.max(initial=0.0)))
-        active = (run.coef != 0) | (size > floor)
-        for c, row in enumerate(active):
-            listed = np.flatnonzero(row).astype(np.int32)
-            loss = _class_step(
-                problem, penalty, run, c, listed, slopes[c], margin, residual, curvature, loss, iteration
+        highest = now.slope
+        if penalty.l2 > 0:
+            slopes += penalty.l2 * run.coef
+            highest = base.largest_magnitude(slopes.ravel())
+        floor = penalty.l1 if iteration else max(penalty.l1, _FIRST * highest)
+        enough = _ENOUGH * tolerance * abs(now.objective)
+        for c, row in enumerate(slopes):
+            listed = native.working_set(row, run.coef[c], floor, problem.threads)
+            run.loss = _class_step(
+                problem, penalty, run, c, listed, row, margin, residual, curvature, run.loss, enough, iteration
             )
 
 
@@ -163,6 +175,7 @@ def _class_step(
     residual: Floats,
     curvature: Floats,
     loss: float,
+    enough: float,
     seed: int,
 ) -> float:
     """One Newton step for the weights of a class in its working set; returns the loss after it.
@@ -186,7 +199,7 @@ def _class_step(
     step, change = np.empty(len(listed)), np.empty(problem.rows)
     _, shift = native.descend(
         problem.design, listed, weight, slope, bend, curvature, penalty.l1, penalty.l2, problem.intercept, free,
-        _SWEEPS, _ACCURACY, seed, step, change,
+        _SWEEPS, _ACCURACY, enough, seed, step, change,
     )  # fmt: skip
     change /= curvature
     predicted = (
