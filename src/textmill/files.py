@@ -20,10 +20,14 @@ import hashlib
 import itertools
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
-__all__ = ["check_folder", "check_target", "replacing"]
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["check_folder", "check_target", "replacing", "scratch_array"]
 
 _PREFIX = ".textmill-"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # these faults come without the name of the file
@@ -117,6 +121,28 @@ def check_folder(path: str | os.PathLike[str]) -> None:
     if not os.access(above, os.W_OK | os.X_OK):
         what = "write into this folder" if above == name else f"make this folder in {os.path.realpath(above)}"
         raise PermissionError(errno.EACCES, f"no permission to {what}; choose another", name)
+
+
+def scratch_array(folder: str | os.PathLike[str], shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    """Return an array in a file without a name, which goes when the array goes.
+
+    The system moves its pages to the disk when memory is short, so work on it does not add to what a process needs. The
+    room is taken at once: a full disk is an `OSError` here and not a fault while the array is written.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     array = scratch_array(folder, (2, 3), "int32")
+    ...     array[1, 2] = 7
+    ...     os.listdir(folder), int(array.sum())
+    ([], 7)
+    """
+    import numpy as np  # most who write files need no arrays
+
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if not size:
+        return np.zeros(shape, dtype)
+    with _faults_name(os.fspath(folder)), tempfile.TemporaryFile(dir=folder) as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+        return np.memmap(file, dtype, "r+", shape=shape)
 
 
 def _create(target: str) -> tuple[str, int]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from warnings import catch_warnings
 
+import pyarrow.parquet
 import pytest
 
 from textmill.cli.app import main
-from textmill.corpus import sample_path
+from textmill.corpus import read_documents, sample_path
 from textmill.tasks import Collection
+from textmill.topics import LSA
+from textmill.vectors import TextVectorizer, Weighting
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -161,3 +166,92 @@ def test_models_are_trained_anew_where_the_command_line_says_so(
         assert (left.value.code, out) == (0, "30 documents written, 60 in all\n")
         assert [line.split("; ")[1] for line in errors.splitlines() if "newer than the models" in line] == advice
     assert Collection.open(library).staleness() == (0.0, 0.0)
+
+
+def test_every_verb_takes_an_index_as_it_takes_a_collection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words, topics, articles = str(tmp_path / "words.mill"), str(tmp_path / "topics.mill"), str(sample_path())
+    model, library = str(tmp_path / "lsa.mill"), str(tmp_path / "library")
+    documents = list(read_documents(articles))
+    vectorizer = TextVectorizer(weighting=Weighting(idf="n/d"))
+    LSA(n_topics=20, vectorizer=vectorizer, random_state=0).fit([one.text for one in documents]).save(model)
+    said(capsys, "similar", "index", articles, "-o", words)
+    said(capsys, "similar", "index", articles, "--model", model, "-o", topics)
+    said(capsys, "similar", "collect", articles, "-o", library, "--model", model)
+    given = ["--documents", articles]
+
+    def same(verb: str, *options: str, more: Sequence[str] = ()) -> None:
+        """An index prints what the collection of the same documents and model prints, but for its name."""
+        left = said(capsys, "similar", verb, topics, *options, *more)
+        right = said(capsys, "similar", verb, library, *options)
+        assert left[0] == right[0] == 0
+        assert left[1].replace("topics\t", "lsa\t") == right[1].replace(f"{sample_path().name}\t", "")
+
+    same("duplicates", "--threshold", "0.9")
+    same("why", "astronomy-01", "astronomy-02", more=given)
+    same("evaluate", "--field", "subject", more=given)
+    same("heatmap", "--field", "subject", "--plot", str(tmp_path / "m.svg"), more=given)
+    same("hubs", "-k", "5")
+    same("stats", "--topics")
+    same("stats", "--fields", more=given)
+    same("query", "--like", "astronomy-01", "--unlike", "wildlife-20", "-k", "4")
+    same("query", "--text", "tides of the moon", "--where", "subject=astronomy", "-k", "4", more=given)
+    assert "308\t" in said(capsys, "similar", "stats", topics, *given)[1]
+    code, out, _ = said(capsys, "similar", "compare", words, topics)
+    assert (code, out.splitlines()[4].split("\t")) == (0, ["left", "right", "words", "topics"])
+    table, site = tmp_path / "n.csv", tmp_path / "site"
+    assert said(capsys, "similar", "export", words, "-o", str(table), "-k", "2")[1] == f"616 rows in {table}\n"
+    assert said(capsys, "similar", "export", topics, "-o", str(site), "-k", "2")[1] == f"308 pages in {site}\n"
+    tasks = str(tmp_path / "tasks.jsonl")
+    assert said(capsys, "similar", "intrusion", topics, "-o", tasks, "--topics", *given)[1] == f"20 tasks in {tasks}\n"
+    (tmp_path / "new.jsonl").write_text(
+        '{"id": "astronomy-01", "text": "comet comet"}\n{"id": "new", "text": "the moon"}\n'
+    )
+    assert (
+        said(capsys, "similar", "upsert", words, str(tmp_path / "new.jsonl"))[1] == "2 documents written, 309 in all\n"
+    )
+    assert said(capsys, "similar", "query", words, "--text", "comet", "-k", "1")[1].split("\t")[-2] == "astronomy-01"
+    assert "astronomy-01\t1\t" in said(capsys, "similar", "neighbors", words, "-k", "1")[1]
+    (tmp_path / "other.jsonl").write_text('{"id": "other", "text": "corn"}\n')
+    subjects = str(tmp_path / "subjects.mill")
+    assert said(capsys, "similar", "classify", subjects, library, "--train", "--field", "subject")[0] == 0
+    bare = "an index holds no texts and fields; pass the documents it was made of (--documents), or make a collection"
+    for arguments, message in [
+        (["evaluate", topics, "--field", "subject"], bare),
+        (["stats", topics], bare),
+        (["duplicates", topics, "--threshold", "0.9", "--report", str(tmp_path / "d.html")], bare),
+        (["stats", topics, "--documents", tasks], "no field 'text'"),
+        (["stats", topics, "--documents", str(tmp_path / "other.jsonl")], "none of the documents is in the index"),
+        (["compare", words, topics], "it holds 308 documents where the first has 309"),
+        (["compare", library, "lsa"], "pass a collection and two of its methods, or two indexes of the same documents"),
+        (["hubs", model], "holds a topics.LSA, not a SimilarDocuments"),
+        (["hubs", library, "--documents", articles], "No such option"),
+        (["stats", library, "--documents", articles], "--documents belongs to an index"),
+        (["classify", subjects, words], "an index holds no texts to classify"),
+        (["upsert", words, articles, "--rebuild"], "--rebuild is for collections"),
+    ]:
+        code, out, err = said(capsys, "similar", *arguments)
+        assert message in out + err, arguments
+        assert len(err.splitlines()) <= 1
+
+
+def test_an_export_has_a_row_for_every_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"id": f"n{n}", "text": f"corn mill {n % 3} sea"} for n in range(9)]
+    rows += [{"id": "empty", "text": ""}, {"id": "rule", "text": "====="}]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    library, table, parquet = (str(tmp_path / name) for name in ("library", "n.csv", "n.parquet"))
+    said(capsys, "similar", "collect", str(tmp_path / "rows.jsonl"), "-o", library, "--method", "tfidf")
+    with pytest.raises(SystemExit), catch_warnings():
+        main(["similar", "export", library, "-o", table, "-k", "2"])
+    out, err = capsys.readouterr()
+    assert out == f"20 rows in {table}\n"
+    assert "2 documents without neighbors by tfidf: it knows no word of theirs" in err
+    with open(table, newline="") as file:
+        found = list(csv.DictReader(file))
+    assert {row["id"] for row in found} == {row["id"] for row in rows}
+    alone = [row for row in found if row["rank"] == "0"]
+    assert [(row["id"], row["neighbor"], row["score"]) for row in alone] == [("empty", "", ""), ("rule", "", "")]
+    said(capsys, "similar", "export", library, "-o", parquet, "-k", "2")
+    read = pyarrow.parquet.read_table(parquet).to_pylist()
+    assert [row["id"] for row in read if row["neighbor"] is None and row["score"] is None] == ["empty", "rule"]
+    out = said(capsys, "similar", "neighbors", library, "--lists", "-k", "2")[1]
+    assert {line.split("\t")[0] for line in out.splitlines()[1:]} == {row["id"] for row in rows}

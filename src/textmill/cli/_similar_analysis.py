@@ -1,7 +1,8 @@
-"""What a collection shows: neighbors, disagreement, duplicates, classes, topics, hubs, statistics, exports."""
+"""What a collection or an index shows: neighbors, disagreement, duplicates, classes, topics, hubs, figures, exports."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +12,14 @@ from textmill.cli._json import json_line
 from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed, answers
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import Reading, with_options
+from textmill.cli._similar_collections import Documents, open_library
 from textmill.cli._tables import Printed
 
 __all__ = ["app"]
 
 app = typer.Typer()
 
-_Folder = Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection made by `textmill similar collect`.")]
+_Index = Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index of `textmill similar index`.")]
 _Method = Annotated[str | None, typer.Option(help="Method to compare by; default: the first of the collection.")]
 _Report = Annotated[Path | None, further_output("A page for people to write.")]
 _Field = Annotated[str, typer.Option(help="Field with the subject codes, several with blanks or commas between them.")]
@@ -26,7 +28,7 @@ _Scheme = Annotated[str | None, typer.Option(help="How codes are read: msc, dott
 
 @app.command()
 def neighbors(
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index of `textmill similar index`.")],
+    index: _Index,
     method: _Method = None,
     k: Annotated[int, answers("Number of neighbors of each document.")] = 10,
     checkpoint: Annotated[
@@ -44,7 +46,7 @@ def neighbors(
     from textmill.model import load
     from textmill.readable import counted
     from textmill.tasks import Collection, SimilarDocuments
-    from textmill.tasks.similarity import NeighborTable
+    from textmill.tasks.similarity import NeighborTable, table_rows
 
     source: Any = Collection.open(index) if index.is_dir() else load(index, expect=SimilarDocuments)
     options = {"method": method} if index.is_dir() else {}
@@ -52,21 +54,18 @@ def neighbors(
     if index.is_dir():
         source.keep_neighbors(table)
     if lists or json or not index.is_dir():
-        names = source.ids() if index.is_dir() else source.names_.take(source.index_.ids_).to_list()
         printed = Printed({"id": "", "rank": "", "neighbor": "", "score": ".4f"}, json=json)
-        for name in names:
-            matches = table.matches(source, name)
-            for rank, (other, score) in enumerate(zip(matches.ids, matches.scores.tolist(), strict=True), 1):
-                printed.row(id=name, rank=rank, neighbor=other, score=score)
+        for row in table_rows(table, source):
+            printed.row(id=row.id, rank=row.rank, neighbor=row.neighbor, score=row.score)
     else:
         typer.echo(f"{counted(len(table), 'lists')} of {counted(k, 'neighbors')} by {table.method_}")
 
 
 @app.command()
 def compare(
-    collection: _Folder,
-    one: Annotated[str, typer.Argument(metavar="METHOD", help="A method of the collection.")],
-    other: Annotated[str, typer.Argument(metavar="METHOD", help="Another one.")],
+    index: _Index,
+    one: Annotated[str, typer.Argument(metavar="METHOD", help="A method; beside an index: another index.")],
+    other: Annotated[str | None, typer.Argument(metavar="METHOD", help="Another method of a collection.")] = None,
     k: Annotated[int, answers("Length of the lists that are compared.")] = 10,
     plot: Annotated[Path | None, figure_option("Draw the differences of scores.")] = None,
     seed: Seed = 0,
@@ -74,12 +73,19 @@ def compare(
 ) -> None:
     """Say where two methods disagree: differences of scores, overlap of lists, and the pairs that differ most.
 
+    They are two methods of a collection, or two indexes of the same documents.
+
     Example: textmill similar compare library tfidf lsa
     """
-    from textmill.tasks import Collection
+    from textmill.errors import DataError
     from textmill.tasks.similarity import compare_methods, draw_differences
 
-    result = compare_methods(Collection.open(collection), one, other, k=k, random_state=seed)
+    if index.is_dir() == (other is None):
+        raise DataError("pass a collection and two of its methods, or two indexes of the same documents")
+    library = open_library(index, others=() if other is not None else [Path(one)])
+    if other is None:
+        one, other = library.methods
+    result = compare_methods(library, one, other, k=k, random_state=seed)
     if plot is not None:
         from textmill.plot import save
 
@@ -97,20 +103,20 @@ def compare(
 
 @app.command()
 def duplicates(
-    collection: _Folder,
+    index: _Index,
     threshold: Annotated[float, typer.Option(help="Smallest score of a pair.")] = 0.9,
     method: _Method = None,
     report: _Report = None,
+    documents: Documents = None,
     json: JsonLines = False,
 ) -> None:
     """Print all pairs of documents that are nearly the same; a report has both texts side by side.
 
     Example: textmill similar duplicates library --threshold 0.95 --report twins.html
     """
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import near_duplicates, write_duplicates
 
-    library = Collection.open(collection)
+    library = open_library(index, documents)
     pairs = near_duplicates(library, threshold=threshold, method=method)
     if report is not None:
         write_duplicates(library, pairs, report)
@@ -121,31 +127,32 @@ def duplicates(
 
 @app.command()
 def why(
-    collection: _Folder,
+    index: _Index,
     one: Annotated[str, typer.Argument(metavar="ID", help="Id of a document.")],
     other: Annotated[str, typer.Argument(metavar="ID", help="Id of another one.")],
     method: _Method = None,
     k: Annotated[int, answers("Number of terms, and of topics.")] = 10,
+    documents: Documents = None,
     json: JsonLines = False,
 ) -> None:
     """Say why two documents are similar: shared terms, formulas and topics with their parts of the score.
 
     Example: textmill similar why library astronomy-01 astronomy-02
     """
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import explain_similarity
 
     printed = Printed({"part": ".4f", "kind": "", "name": ""}, json=json)
-    for row in explain_similarity(Collection.open(collection), one, other, method=method, k=k):
+    for row in explain_similarity(open_library(index, documents), one, other, method=method, k=k):
         printed.row(**row._asdict())
 
 
 @app.command()
 def evaluate(
-    collection: _Folder,
+    index: _Index,
     field: _Field,
     k: Annotated[int, answers("Number of neighbors that are looked at.")] = 10,
     scheme: _Scheme = None,
+    documents: Documents = None,
     seed: Seed = 0,
     json: JsonLines = False,
 ) -> None:
@@ -153,11 +160,10 @@ def evaluate(
 
     Example: textmill similar evaluate library --field subject
     """
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import ClassScheme, evaluate_classes
 
     chosen = None if scheme is None else ClassScheme(scheme)
-    rows = evaluate_classes(Collection.open(collection), field, k=k, scheme=chosen, random_state=seed)
+    rows = evaluate_classes(open_library(index, documents), field, k=k, scheme=chosen, random_state=seed)
     forms = dict.fromkeys(("precision", "votes", "map", "silhouette", "within", "between"), ".4f")
     printed = Printed({"method": "", "level": "", "documents": ""} | forms, json=json)
     for row in rows:
@@ -166,7 +172,7 @@ def evaluate(
 
 @app.command()
 def heatmap(
-    collection: _Folder,
+    index: _Index,
     field: _Field,
     plot: Annotated[Path, figure_option("The picture to draw.")],
     main_class: Annotated[
@@ -178,17 +184,17 @@ def heatmap(
     box: Annotated[
         list[str] | None, typer.Option(metavar="FIRST:LAST", help="Frame sub-classes from one to another; repeat it.")
     ] = None,
+    documents: Documents = None,
 ) -> None:
     """Draw the scores of documents sorted by their sub-classes, and print which sub-classes belong together.
 
     Example: textmill similar heatmap library --field subject --plot topics.svg
     """
     from textmill.plot import save
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import ClassScheme, class_map, draw_class_map, linked_classes
 
     chosen = None if scheme is None else ClassScheme(scheme)
-    scores = class_map(Collection.open(collection), field, main_class, method=method, scheme=chosen)
+    scores = class_map(open_library(index, documents), field, main_class, method=method, scheme=chosen)
     pairs = [(one.partition(":")[0], one.partition(":")[2] or one) for one in box or ()]
     save(draw_class_map(scores, contrast=contrast, boxes=pairs), plot)
     printed = Printed({"class": "", "nearest": ""})
@@ -200,7 +206,9 @@ def heatmap(
 @with_options
 def classify(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Made with --train, or to be made.")],
-    sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")],
+    sources: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin; a collection as well.")
+    ],
     train: Annotated[bool, typer.Option("--train", help="Learn the codes of the input and write the model.")] = False,
     field: Annotated[str, typer.Option(help="With --train: field with the subject codes.")] = "codes",
     kind: Annotated[str, typer.Option(help="With --train: svm, logistic, bayes, knn or network.")] = "svm",
@@ -226,7 +234,7 @@ def classify(
 
     if train:
         texts, codes = [], []
-        for document in reading.documents(sources):
+        for document in _documents(sources, reading):
             some = codes_of(document.fields.get(field))
             if some:
                 texts.append(document.text)
@@ -240,14 +248,14 @@ def classify(
         return
     classifier = load(model, expect=SubjectClassifier)
     printed = Printed({"id": "", "code": "", "confidence": ".4f"}, json=json)
-    for document in reading.documents(sources):
+    for document in _documents(sources, reading):
         for row in classifier.suggest(document.text, k=k):
             printed.row(id=document.id, **row._asdict())
 
 
 @app.command()
 def intrusion(
-    collection: _Folder,
+    index: _Index,
     output: Annotated[Path, output_option("The tasks to write, a JSON object per line.")],
     method: _Method = None,
     topics: Annotated[bool, typer.Option("--topics", help="Ask for topics that do not fit a document.")] = False,
@@ -255,6 +263,7 @@ def intrusion(
     answers_file: Annotated[
         Path | None, typer.Option("--answers", help="Score answers: a JSON object per line with name and choice.")
     ] = None,
+    documents: Documents = None,
     seed: Seed = 0,
 ) -> None:
     """Write tasks in which people look for an intruder among the words of a topic, or the topics of a document.
@@ -264,7 +273,6 @@ def intrusion(
     from textmill.corpus import read_records
     from textmill.files import replacing
     from textmill.readable import counted
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import (
         score_topic_intrusion,
         score_word_intrusion,
@@ -272,9 +280,9 @@ def intrusion(
         word_intrusion,
     )
 
-    library = Collection.open(collection)
+    library = open_library(index, documents)
     model = library.snapshot.method(method).model
-    chosen = [(article.id, article.text) for article, _ in zip(library, range(k), strict=False)] if topics else []
+    chosen = [(name, library.snapshot.text(name)) for name in library.ids()[:k]] if topics else []
     tasks = topic_intrusion(model, chosen, random_state=seed) if topics else word_intrusion(model, random_state=seed)
     with replacing(output) as file:
         for task in tasks:
@@ -294,7 +302,7 @@ def intrusion(
 
 @app.command()
 def hubs(
-    collection: _Folder,
+    index: _Index,
     method: _Method = None,
     k: Annotated[int, answers("Length of the lists of neighbors.")] = 10,
     json: Json = False,
@@ -303,10 +311,9 @@ def hubs(
 
     Example: textmill similar hubs library --method lsa
     """
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import find_hubs
 
-    result = find_hubs(Collection.open(collection), method=method, k=k)
+    result = find_hubs(open_library(index), method=method, k=k)
     names = ("skewness", "orphans", "corrected_skewness", "corrected_orphans")
     figures = {name: getattr(result, name) for name in names}
     if json:
@@ -321,20 +328,20 @@ def hubs(
 
 @app.command()
 def stats(
-    collection: _Folder,
+    index: _Index,
     fields: Annotated[bool, typer.Option("--fields", help="Print the fields of the documents instead.")] = False,
     topics: Annotated[bool, typer.Option("--topics", help="Print the topics of a method instead.")] = False,
     method: _Method = None,
+    documents: Documents = None,
     json: JsonLines = False,
 ) -> None:
     """Print what each source of a collection holds: documents, tokens, features, non-zeros, density.
 
     Example: textmill similar stats library
     """
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import source_statistics, topic_table
 
-    library = Collection.open(collection)
+    library = open_library(index, documents)
     if fields:
         printed = Printed({"name": "", "documents": "", "values": "", "example": ""}, json=json)
         for field in library.fields():
@@ -352,11 +359,12 @@ def stats(
 
 @app.command()
 def export(
-    collection: _Folder,
+    index: _Index,
     output: Annotated[Path, output_option("File ending in .csv or .parquet, or folder for a site of pages.")],
     to: Annotated[str | None, typer.Option(help="csv, parquet or site; default: by the name of the output.")] = None,
     method: Annotated[list[str] | None, typer.Option(help="Only this method; repeat it for more.")] = None,
     k: Annotated[int, answers("Number of neighbors of each document.")] = 10,
+    documents: Documents = None,
     jobs: Jobs = None,
 ) -> None:
     """Write the neighbors of all documents as a table, or as static pages that need no server.
@@ -364,8 +372,21 @@ def export(
     Example: textmill similar export library -o neighbors.csv
     """
     from textmill.readable import counted
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import export_neighbors
 
-    count = export_neighbors(Collection.open(collection), output, to=to, methods=method, k=k, n_jobs=jobs)
+    count = export_neighbors(open_library(index, documents), output, to=to, methods=method, k=k, n_jobs=jobs)
     typer.echo(f"{counted(count, 'rows' if output.is_file() else 'pages')} in {output}")
+
+
+def _documents(sources: list[str], reading: Reading) -> Iterator[Any]:
+    """Documents of files, folders and collections."""
+    from textmill.errors import DataError
+    from textmill.tasks import Collection
+
+    for source in sources:
+        if Path(source, "collection.json").is_file():
+            yield from Collection.open(source)
+        elif source.endswith(".mill"):
+            raise DataError("an index holds no texts to classify; pass its documents, or a collection", source=source)
+        else:
+            yield from reading.documents([source])

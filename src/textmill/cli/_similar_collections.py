@@ -11,12 +11,12 @@ import typer
 
 from textmill.cli._json import json_line
 from textmill.cli._options import Jobs, Seed
-from textmill.cli._outputs import folder_option
+from textmill.cli._outputs import check_output, folder_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
 from textmill.cli._topic_options import is_bags
 
-__all__ = ["app", "is_collection", "show_matches"]
+__all__ = ["Documents", "app", "is_collection", "open_library", "show_matches"]
 
 app = typer.Typer()
 
@@ -24,7 +24,10 @@ _Sources = Annotated[
     list[str],
     typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin; NAME=INPUT gives a source its name."),
 ]
-_Folder = Annotated[Path, typer.Argument(metavar="COLLECTION", help="Collection made by `textmill similar collect`.")]
+Documents = Annotated[
+    list[str] | None,
+    typer.Option(metavar="INPUT", help="Of an index: the documents it was made of, for their texts and fields."),
+]
 
 
 @app.command()
@@ -84,7 +87,7 @@ def collect(
 @app.command()
 @with_options
 def upsert(
-    collection: _Folder,
+    index: Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index file; it is changed.")],
     sources: _Sources,
     vocab: Annotated[
         Path | None, typer.Option(help="For bags such as Matrix Market: a vocabulary, or a file with a term per line.")
@@ -96,17 +99,25 @@ def upsert(
     reading: Reading,
     jobs: Jobs = None,
 ) -> None:
-    """Write documents into a collection, in place of those with the same ids; others may ask it meanwhile.
+    """Write documents into a collection or an index, in place of those with the same ids.
+
+    Others may ask a collection meanwhile.
 
     Example: textmill similar upsert library today.jsonl
     """
     from warnings import catch_warnings, simplefilter
 
+    from textmill.errors import DataError
     from textmill.readable import counted
     from textmill.tasks import Collection
     from textmill.tasks.similarity import StaleModel
 
-    library = Collection.open(collection, n_jobs=jobs)
+    if not is_collection([index]):
+        if vocab is not None or rebuild:
+            raise DataError(f"{'--rebuild' if rebuild else '--vocab'} is for collections; leave it out")
+        _upsert_index(index, sources, reading, jobs)
+        return
+    library = Collection.open(index, n_jobs=jobs)
     with catch_warnings():
         if rebuild:
             simplefilter("ignore", StaleModel)
@@ -114,6 +125,32 @@ def upsert(
     if rebuild:
         library.rebuild()
     typer.echo(f"{counted(written, 'documents')} written, {len(library)} in all")
+
+
+def _upsert_index(index: Path, sources: Sequence[str], reading: Reading, jobs: int | None) -> None:
+    from textmill.model import load
+    from textmill.readable import counted
+    from textmill.tasks import SimilarDocuments
+
+    check_output(index)
+    similar = load(index, expect=SimilarDocuments).set_params(n_jobs=jobs)
+    written = similar.upsert(reading.documents(sources))
+    similar.save(index)
+    typer.echo(f"{counted(written, 'documents')} written, {len(similar)} in all")
+
+
+def open_library(path: Path, documents: Sequence[str] | None = None, others: Sequence[Path] = ()) -> Any:
+    """A collection, or index files as one."""
+    from textmill.corpus import read_documents
+    from textmill.errors import DataError
+    from textmill.tasks import Collection
+
+    if not is_collection([path, *others]):
+        named = None if documents is None else read_documents(list(documents))
+        return Collection.of_indexes([path, *others], documents=named)
+    if documents is not None:
+        raise DataError("--documents belongs to an index; a collection has its texts and fields")
+    return Collection.open(path)
 
 
 def is_collection(paths: Sequence[Path]) -> bool:
@@ -127,7 +164,7 @@ def is_collection(paths: Sequence[Path]) -> bool:
 
 
 def show_matches(
-    folder: Path,
+    library: Any,
     asked: Sequence[tuple[str, str | None, str | None]],
     *,
     k: int,
@@ -138,7 +175,6 @@ def show_matches(
     json: bool,
 ) -> None:
     """Ask a collection and print what it found; `asked` are names, texts and ids of questions."""
-    from textmill.tasks import Collection
     from textmill.tasks.similarity import Question, parse_filters
 
     questions = [
@@ -146,7 +182,7 @@ def show_matches(
         for _, text, identifier in asked
     ]
     methods: Any = method[0] if method and len(method) == 1 else method or None
-    answers = Collection.open(folder).query_many(questions, method=methods, k=k, where=parse_filters(where or ()))
+    answers = library.query_many(questions, method=methods, k=k, where=parse_filters(where or ()))
     columns = {"query": ""} if len(asked) > 1 else {}
     table = None if json else Printed(columns | {"score": ".4f", "id": "", "title": ""})
     for (name, _, _), matches in zip(asked, answers, strict=True):

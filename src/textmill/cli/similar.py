@@ -12,8 +12,8 @@ from textmill.cli._options import Jobs, JsonLines, answers
 from textmill.cli._outputs import check_output, output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._similar_analysis import app as analysis
+from textmill.cli._similar_collections import Documents, is_collection, open_library, show_matches
 from textmill.cli._similar_collections import app as collections
-from textmill.cli._similar_collections import is_collection, show_matches
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -81,10 +81,11 @@ def query(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILTER", help="Collections: only documents with FIELD=VALUE; also != >= <= > < ~."),
+        typer.Option(metavar="FILTER", help="Only documents with FIELD=VALUE; also != >= <= > < ~."),
     ] = None,
-    like: Annotated[list[str] | None, typer.Option(help="Collections: id of a document that is wanted.")] = None,
-    unlike: Annotated[list[str] | None, typer.Option(help="Collections: id of a document that is not wanted.")] = None,
+    like: Annotated[list[str] | None, typer.Option(help="Id of a document that is wanted.")] = None,
+    unlike: Annotated[list[str] | None, typer.Option(help="Id of a document that is not wanted.")] = None,
+    documents: Documents = None,
     *,
     reading: Reading,
     cluster: Annotated[
@@ -100,7 +101,9 @@ def query(
     from textmill.model import load
     from textmill.tasks import SimilarDocuments, query_shards
 
-    if is_collection(indexes):
+    if is_collection(indexes) or where or like or unlike or documents:
+        if len(indexes) > 1 or cluster is not None:
+            raise DataError("--where, --like and --unlike ask one INDEX in this process; pass one and no --cluster")
         if file is None:
             reading.refuse("none are read; they belong to --file")
         elif text is not None or id is not None:
@@ -108,11 +111,19 @@ def query(
         questions: list[Any] = (
             [("query", text, id)] if file is None else [(one.id, one.text, None) for one in reading.documents([file])]
         )
-        show_matches(indexes[0], questions, k=k, method=method, where=where, like=like, unlike=unlike, json=json)
+        show_matches(
+            open_library(indexes[0], documents),
+            questions,
+            k=k,
+            method=method,
+            where=where,
+            like=like,
+            unlike=unlike,
+            json=json,
+        )
         return
-    for name, value in {"--method": method, "--where": where, "--like": like, "--unlike": unlike}.items():
-        if value:
-            raise DataError(f"{name} is for collections, made by `textmill similar collect`; leave it out")
+    if method:
+        raise DataError("--method is for collections, made by `textmill similar collect`; leave it out")
     if [text, id, file].count(None) != 2:
         raise DataError("pass exactly one of --text, --id and --file")
     if file is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import codecs
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -122,6 +122,34 @@ class StringTable:
             shift = np.repeat(begins[block] - offsets[block], ends[block] - begins[block])
             taken[first:end] = self._bytes[np.arange(first, end) + shift]
         return StringTable.from_arrays(taken, offsets)
+
+    @classmethod
+    def join(
+        cls,
+        pieces: Sequence[tuple[StringTable, NDArray[np.integer[Any]]]],
+        room: Callable[..., NDArray[Any]] = np.empty,
+    ) -> StringTable:
+        """Return strings of several tables one after the other: of each those at rising positions.
+
+        `room(shape, dtype)` gives the memory for their bytes, which may be larger than should be held.
+
+        >>> one, other = StringTable(["rye", "oats"]), StringTable(["spelt"])
+        >>> StringTable.join([(one, np.array([1])), (other, np.array([0]))]).to_list()
+        ['oats', 'spelt']
+        """
+        for table, _ in pieces:
+            check_offsets("offsets", table._offsets, table._bytes.size)
+        lengths = [np.diff(table._offsets)[positions] for table, positions in pieces]
+        offsets = np.zeros(sum(map(len, lengths)) + 1, np.int64)
+        np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]), out=offsets[1:])
+        joined = room((int(offsets[-1]),), np.uint8)
+        place = 0
+        for table, positions in pieces:
+            for run in np.split(positions, np.flatnonzero(np.diff(positions) != 1) + 1) if len(positions) else []:
+                part = table._bytes[table._offsets[run[0]] : table._offsets[run[-1] + 1]]
+                joined[place : place + part.size] = part
+                place += part.size
+        return cls.from_arrays(joined, offsets)
 
     def _decode(self, first: int, end: int) -> list[str]:
         """Strings first to end - 1, each checked."""

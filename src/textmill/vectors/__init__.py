@@ -4,7 +4,7 @@ weighting    SMART weights of bags of words, TF-IDF among them
 vectorizer   from texts to weighted vectors in one estimator
 distance     distances and similarities of vectors and of all pairs of rows
 index        nearest neighbours; ways of searching: scan, coarse, vafile, inverted; measured: its measures
-growth       arrays that grow at the end
+growth       arrays that grow at the end; joining: one index of several
 approximate  nearest neighbours that are found faster and sometimes missed
 shards       one index in many files, on one machine or many
 kdtree       why there is no tree here
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from textmill.vectors.growth import Growing
     from textmill.vectors.index import Answers, Index, Neighbors, Ranked
     from textmill.vectors.inverted import InvertedIndex
+    from textmill.vectors.joining import join_indexes
     from textmill.vectors.kdtree import TreeComparison, compare_with_tree
     from textmill.vectors.measured import prepare_rows, scores_of
     from textmill.vectors.scan import PrefixScan, Scan
@@ -50,6 +51,7 @@ __all__ = [
     "Weighting",
     "compare",
     "compare_with_tree",
+    "join_indexes",
     "open_shards",
     "pairwise",
     "pairwise_matrix",
@@ -68,6 +70,7 @@ __getattr__, __dir__ = deferred(
         "growth": "Growing",
         "index": "Answers Index Neighbors Ranked",
         "inverted": "InvertedIndex",
+        "joining": "join_indexes",
         "kdtree": "TreeComparison compare_with_tree",
         "measured": "prepare_rows scores_of",
         "scan": "PrefixScan Scan",

@@ -32,7 +32,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, check_range, effective_jobs
 from textmill.vectors.growth import Growing
 
-__all__ = ["FEW_QUERIES", "DenseRows", "Found", "PrefixScan", "Scan", "Wish"]
+__all__ = ["FEW_QUERIES", "DenseRows", "Found", "PrefixScan", "Scan", "Wish", "row_lengths"]
 
 
 FEW_QUERIES = 4  # queries that are answered one by one
@@ -74,14 +74,14 @@ class DenseRows(Growing, Model):
     def _take(self, kind: str, X: Singles) -> None:
         self.kind_ = kind
         self.vectors_ = X
-        self.halves_, self.longest_ = _lengths(kind, X)
+        self.halves_, self.longest_ = row_lengths(kind, X)
 
     def __len__(self) -> int:
         return len(self.vectors_)
 
     def append(self, X: Singles) -> None:
         """Add rows behind the others."""
-        halves, longest = _lengths(self.kind_, X)
+        halves, longest = row_lengths(self.kind_, X)
         self.extend("vectors_", X)
         if halves is not None:
             self.extend("halves_", halves)
@@ -276,7 +276,7 @@ def _join(parts: list[Found]) -> Found:
     )
 
 
-def _lengths(kind: str, X: Singles) -> tuple[Singles | None, float]:
+def row_lengths(kind: str, X: Singles) -> tuple[Singles | None, float]:
     """Half the squared length of each row, where distances need it, and the largest length."""
     squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
     longest = float(np.sqrt(squares.max(initial=0.0)) * (1 + 1e-6))

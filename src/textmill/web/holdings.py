@@ -104,7 +104,8 @@ class Holdings:
     def refresh(self) -> bool:
         """Take over what was written since; whether there was something."""
         tables = {name: _stamp(self._table_path(name)) for name in self.collection.methods}
-        if not self.collection.refresh() and tables == self._stamps:
+        self.collection.refresh()
+        if self.collection.snapshot is self._seen and tables == self._stamps:
             return False
         self.sources = self._sources()
         return True
@@ -128,6 +129,7 @@ class Holdings:
         return count
 
     def _sources(self) -> dict[str, MethodSource]:
+        self._seen = self.collection.snapshot
         self._stamps = {name: _stamp(self._table_path(name)) for name in self.collection.methods}
         return {name: MethodSource(name, self.collection, self._table(name)) for name in self.collection.methods}
 

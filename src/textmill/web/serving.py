@@ -10,6 +10,7 @@ that was killed is replaced; its files are opened anew before, since a file that
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -31,6 +32,7 @@ _PATIENCE = 30  # seconds for what was begun, when a server ends
 _BACKLOG = 4096
 _SOON = 5.0  # seconds within which a worker that dies was of no use
 _GIVE_UP = 5  # workers of no use one after the other
+_LARGE = 1 << 18  # bytes of a block that goes back to the system when it is freed
 
 
 def serve(settings: Settings, *, started: Callable[[str], None] | None = None, log: TextIO | None = sys.stderr) -> None:
@@ -129,6 +131,7 @@ class _Workers:
         try:
             for one in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(one, signal.SIG_DFL)
+            _give_memory_back()
             server_of(app, self._settings).run(sockets=[self._listener])
             code = 0
         except BaseException as error:
@@ -220,3 +223,16 @@ def _raise_file_limit() -> None:
     if soft < hard:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _give_memory_back() -> None:
+    """Let glibc return what a worker no longer needs, where it is the allocator.
+
+    By default every thread may get an arena of its own, in which freed blocks stay, and blocks of megabytes come out of
+    them once one such block was freed. Kernels allocate nothing in their loops, so two arenas are enough.
+    """
+    arena_max, mmap_threshold = -8, -3
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(arena_max, 2)
+        mallopt(mmap_threshold, _LARGE)

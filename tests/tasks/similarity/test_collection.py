@@ -9,6 +9,9 @@ import signal
 import subprocess
 import sys
 import threading
+import tracemalloc
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,16 @@ import pytest
 from textmill.corpus import Document, read_documents, sample_path
 from textmill.errors import DataError, ModelFileError
 from textmill.tasks import Collection
-from textmill.tasks.similarity import Article, Question, StaleModel, fuse_ranks, parse_filters
+from textmill.tasks.similarity import (
+    Article,
+    DocumentShard,
+    Question,
+    Snapshot,
+    StaleModel,
+    articles_of,
+    fuse_ranks,
+    parse_filters,
+)
 from textmill.topics import LDA, LSA
 from textmill.vectors import TextVectorizer, Weighting, pairwise_matrix
 
@@ -387,3 +399,89 @@ def test_lists_of_terms_are_documents(tmp_path: Path) -> None:
     )
     assert library.get("1").text == ["U.S.", "mill"]
     assert library.query(id="0").ids == ["1"]
+
+
+def test_a_refresh_beside_a_writer_does_not_undo_what_was_written(library: Collection) -> None:
+    """A thread that has read an old state must not put it in the place of a newer one, on which the writer goes on."""
+    store, refreshed = library._store, library._store.refreshed
+    read, go_on = threading.Event(), threading.Event()
+
+    def slow(snapshot: Snapshot) -> Snapshot:
+        state = refreshed(snapshot)
+        if threading.current_thread() is watcher:
+            read.set()
+            assert go_on.wait(10)
+        return state
+
+    store.refreshed = slow  # type: ignore[method-assign]
+    watcher = threading.Thread(target=library.refresh)
+
+    def written() -> Iterator[dict[str, str]]:
+        yield {"id": "one", "text": "a mill " * 200_000}  # one chunk each
+        watcher.start()
+        read.wait(0.5)  # not reached: a refresh has to leave alone what is being written
+        yield {"id": "two", "text": "a mill " * 400_000}
+        go_on.set()
+        watcher.join()
+        yield {"id": "three", "text": "a mill"}
+
+    assert library.upsert(written()) == 3
+    again = Collection.open(library.folder)
+    assert {"one", "two", "three"} <= set(library.ids()) == set(again.ids())
+
+
+def test_an_article_that_is_there_already_is_not_written_again(library: Collection, documents: list[Document]) -> None:
+    journal = library.folder / library.snapshot.manifest["journal"]
+    numbers = library.snapshot.numbers.tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StaleModel)
+        assert library.upsert(documents[:120]) == 120
+    assert (journal.stat().st_size, library.snapshot.numbers.tolist()) == (0, numbers)
+    assert library.staleness() == (0.0, 0.0)
+    library.upsert([{**documents[0].fields, "id": documents[0].id, "text": documents[0].text, "year": 1990}])
+    assert (len(library), library.get(documents[0].id).fields["year"]) == (120, 1990)
+
+
+def test_words_that_training_left_out_do_not_make_models_old(tmp_path: Path, documents: list[Document]) -> None:
+    library = Collection.create(tmp_path / "cut", documents[:150], methods=["tfidf"], min_df=5)
+    known, unknown = library.methods["tfidf"].count_words(list(articles_of(documents[:150])))
+    assert unknown > 0.2 * (known + unknown)  # which would be a warning
+    again = ({**one.fields, "id": one.id, "text": one.text, "seen": "again"} for one in documents[:150])
+    library.upsert(again)
+    assert sum(library.snapshot.words) == known + unknown
+    assert library.staleness()[1] == pytest.approx(0.0, abs=1e-12)
+    library.upsert([{"id": "new", "text": "plugh " * (known + unknown)}])
+    share = (2 * unknown + known) / (2 * unknown + 2 * known)
+    usual = unknown / (known + unknown)
+    assert library.staleness()[1] == pytest.approx((share - usual) / (1 - usual))
+
+
+def test_shards_are_merged_in_little_memory(tmp_path: Path) -> None:
+    model = TextVectorizer(weighting=Weighting(idf="n/d")).fit(["mill corn", "sea storm", "corn sea"])
+    library = Collection.create(tmp_path / "large", ["mill corn", "sea storm"], methods={"words": model})
+    library.upsert({"id": f"n{n}", "text": f"{n} mill corn " * 12_000} for n in range(150))
+    library.compact()
+    size = sum(path.stat().st_size for path in library.folder.glob("documents-*.mill"))
+    assert size > 20 << 20
+    library.delete([f"n{n}" for n in range(0, 150, 10)])
+    tracemalloc.start()
+    library.compact()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < size / 2
+    again = Collection.open(library.folder)
+    assert len(again) == 137
+    assert again.get("n149").text == "149 mill corn " * 12_000
+    assert sum(len(part.dead) for part in again.snapshot.parts) == 0
+
+
+def test_a_merged_shard_has_the_bytes_of_one_that_is_made_of_the_same_articles(tmp_path: Path) -> None:
+    first = [Article(f"a{n}", f"T{n}", f"text {n} ü", {"year": n}, "x" if n % 3 else "y") for n in range(9)]
+    second = [Article(f"A{n}", "", [f"term{n}", "ö"], {}, "z" if n % 2 else "x") for n in range(7)]
+    shards = DocumentShard.of(first, range(9)), DocumentShard.of(second, range(20, 27))
+    rows = np.array([1, 2, 3, 5, 8]), np.array([0, 3, 4, 6])
+    DocumentShard.join(list(zip(shards, rows, strict=True))).save(tmp_path / "joined.mill")
+    kept = [first[row] for row in rows[0]] + [second[row] for row in rows[1]]
+    numbers = [*rows[0].tolist(), *(20 + rows[1]).tolist()]
+    DocumentShard.of(kept, numbers).save(tmp_path / "made.mill")
+    assert (tmp_path / "joined.mill").read_bytes() == (tmp_path / "made.mill").read_bytes()

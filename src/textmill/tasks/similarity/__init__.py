@@ -2,7 +2,7 @@
 
 documents    SimilarDocuments: a model and an index of the vectors of many documents, in one file
 collection   Collection: open, ask, write, delete; articles, filters, questions, methods: what is in it, how it is asked
-store        the folder of a collection; shards, journal, snapshot, training: its parts
+store        the folder of a collection; shards, journal, snapshot, training: its parts; indexed: index files instead
 neighbors    NeighborTable: the nearest documents of every document; building, merging: how it is made
 fusion       several ranked lists as one; hubs: documents in everybody's list
 explaining   why two documents are similar
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from textmill.tasks.similarity.documents import Matches, SimilarDocuments, query_shards
     from textmill.tasks.similarity.duplicates import NearPair, duplicate_groups, near_duplicates, write_duplicates
     from textmill.tasks.similarity.explaining import SharedPart, explain_similarity
-    from textmill.tasks.similarity.exports import NeighborRow, export_neighbors, neighbor_rows, write_site
+    from textmill.tasks.similarity.exports import NeighborRow, export_neighbors, neighbor_rows, table_rows, write_site
     from textmill.tasks.similarity.filters import parse_filters
     from textmill.tasks.similarity.fusion import fuse_ranks
     from textmill.tasks.similarity.hubs import Hub, HubReport, correct_hubs, find_hubs
@@ -119,6 +119,7 @@ __all__ = [
     "score_topic_intrusion",
     "score_word_intrusion",
     "source_statistics",
+    "table_rows",
     "topic_intrusion",
     "topic_table",
     "word_intrusion",
@@ -137,7 +138,7 @@ __getattr__, __dir__ = deferred(
         "documents": "Matches SimilarDocuments query_shards",
         "duplicates": "NearPair duplicate_groups near_duplicates write_duplicates",
         "explaining": "SharedPart explain_similarity",
-        "exports": "NeighborRow export_neighbors neighbor_rows write_site",
+        "exports": "NeighborRow export_neighbors neighbor_rows table_rows write_site",
         "filters": "parse_filters",
         "fusion": "fuse_ranks",
         "hubs": "Hub HubReport correct_hubs find_hubs",

@@ -17,10 +17,10 @@ is one line of the journal, one flush, and its own vectors. Memory: what is aske
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from textmill.tables import Rows
 from textmill.tasks.similarity.articles import Article, articles_of
 from textmill.tasks.similarity.documents import Matches
 from textmill.tasks.similarity.filters import Where
+from textmill.tasks.similarity.indexed import IndexStore
 from textmill.tasks.similarity.methods import Method
 from textmill.tasks.similarity.questions import Question, ask
 from textmill.tasks.similarity.snapshot import FieldSummary, Snapshot, summarize_fields
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Collection", "StaleModel"]
 
-_CHUNK = 1000  # documents that are written together
-_RECENT = 2000  # documents of the journal before they become a shard
+_CHUNK = (1000, 1 << 21)  # documents that are written together, and characters of their texts
+_RECENT = (2000, 1 << 23)  # documents of the journal before they become a shard, and characters
 _STALE = 0.1  # share of new documents or unknown words from which models are old, and
 _FEW = (20, 1000)  # documents and words that are too few to say so
 
@@ -77,6 +78,7 @@ class Collection:
         self._warned: set[str] = set()
         self._tables: dict[str, NeighborTable | None] = {}
         self._lock = threading.RLock()
+        self._changing = threading.Lock()  # who holds it may take another snapshot
         self.n_jobs = n_jobs
 
     @classmethod
@@ -88,6 +90,26 @@ class Collection:
         textmill.errors.DataError: /no such folder: no collection: there is no collection.json; make one with ...
         """
         return cls(Store(Path(folder), n_jobs=n_jobs), n_jobs=n_jobs)
+
+    @classmethod
+    def of_indexes(
+        cls,
+        paths: Sequence[str | os.PathLike[str]],
+        *,
+        documents: Iterable[Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> Collection:
+        """Open index files of the same documents as a collection that is only read: each file is a method.
+
+        An index keeps no texts and fields; `documents` are those it was made of, for whoever asks for these.
+
+        >>> from textmill.tasks import SimilarDocuments
+        >>> SimilarDocuments().fit(["corn mill", "a storm", "old corn mill"]).save("words.mill")
+        >>> library = Collection.of_indexes(["words.mill"])
+        >>> library.query(id="0", k=1).ids, list(library.methods)
+        (['2'], ['words'])
+        """
+        return cls(IndexStore(paths, documents, n_jobs=n_jobs), n_jobs=n_jobs)
 
     @classmethod
     def create(
@@ -193,16 +215,17 @@ class Collection:
     def upsert(self, documents: Iterable[Any], *, source: str | None = None) -> int:
         """Write documents, in place of those with the same ids, and return how many; they are on the disk then.
 
-        Those of a long stream are written in chunks: after a fault the ones before it are there.
+        Those of a long stream are written in chunks: after a fault the ones before it are there. A document that is
+        there already, with the same title, text, fields and source, stays as it is.
         """
         written = 0
-        with self._store.writing():
-            self._take(self._store.refreshed(self._snapshot))
+        with self._writing():
             articles = articles_of(documents, source, first=self._snapshot.next_number)
-            while chunk := list(islice(articles, _CHUNK)):
+            for chunk in _chunks(articles):
                 self._take(self._store.write(self._snapshot, chunk))
                 written += len(chunk)
-                if len(self._snapshot.recent.documents) > _RECENT:
+                recent = self._snapshot.recent.documents
+                if len(recent) > _RECENT[0] or recent.size > _RECENT[1]:
                     self._take(self._store.fold(self._snapshot))
         self._warn_if_stale()
         return written
@@ -210,8 +233,7 @@ class Collection:
     def delete(self, ids: Iterable[str]) -> int:
         """Delete documents and return how many; an unknown id is refused before anything is deleted."""
         names = [ids] if isinstance(ids, str) else list(dict.fromkeys(ids))
-        with self._store.writing():
-            self._take(self._store.refreshed(self._snapshot))
+        with self._writing():
             for name in names:
                 self._snapshot.get(name)
             if names:
@@ -221,16 +243,22 @@ class Collection:
     def refresh(self) -> bool:
         """Take over what others have written since; returns whether there was something.
 
-        Cheap when there is nothing new: two looks at the folder.
+        Cheap when there is nothing new: two looks at the folder. While another thread writes through this object there
+        is nothing to take over: what it writes is seen at once.
         """
-        before = self._snapshot
-        self._take(self._store.refreshed(before))
-        return self._snapshot is not before
+        if not self._changing.acquire(blocking=False):
+            return False
+        try:
+            before = self._snapshot
+            self._take(self._store.refreshed(before))
+            return self._snapshot is not before
+        finally:
+            self._changing.release()
 
     def compact(self) -> None:
         """Turn the journal into a shard and give back the room of what was deleted; models and answers stay."""
-        with self._store.writing():
-            self._take(self._store.fold(self._store.refreshed(self._snapshot), whole=True))
+        with self._writing():
+            self._take(self._store.fold(self._snapshot, whole=True))
 
     def rebuild(
         self, methods: Mapping[str, Any] | Iterable[Method] | Iterable[str] | None = None, **settings: Any
@@ -239,8 +267,8 @@ class Collection:
 
         `methods` and `settings` as in `create`; None for the same models with the same parameters.
         """
-        with self._store.writing():
-            self._take(self._store.rebuild(self._store.refreshed(self._snapshot), methods, settings, self.n_jobs))
+        with self._writing():
+            self._take(self._store.rebuild(self._snapshot, methods, settings, self.n_jobs))
         self._warned.clear()
 
     def keep_neighbors(self, table: NeighborTable) -> None:
@@ -276,9 +304,17 @@ class Collection:
     def staleness(self) -> tuple[float, float]:
         """Return the shares of documents and of words in them that came after the models were trained.
 
-        The second is that of unknown words in the new documents.
+        The second is that of words in the new documents that are unknown beyond the share that the models leave out of
+        the documents they were trained on, as rare or common.
         """
         return self._snapshot.staleness()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Be the only writer, from the latest state on."""
+        with self._store.writing(), self._changing:
+            self._take(self._store.refreshed(self._snapshot))
+            yield
 
     def _take(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -291,3 +327,17 @@ class Collection:
             if share > _STALE and count >= few and what not in self._warned:
                 self._warned.add(what)
                 warn_caller(f"{share:.0%} of the {what}; train them anew with rebuild", StaleModel)
+
+
+def _chunks(articles: Iterable[Article]) -> Iterator[list[Article]]:
+    """Documents that are written together."""
+    chunk: list[Article] = []
+    size = 0
+    for article in articles:
+        chunk.append(article)
+        size += len(article.words)
+        if len(chunk) == _CHUNK[0] or size > _CHUNK[1]:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk

@@ -158,6 +158,27 @@ class SimilarDocuments(Estimator, Model):
             self._take(StringTable([*self.names_, *names]), StringTable([*self.titles_, *titles]))
         return len(names)
 
+    def upsert(self, documents: Iterable[Any]) -> int:
+        """Add documents, in place of those with the same ids, and return how many.
+
+        >>> from textmill.corpus import Document
+        >>> from textmill.vectors import TextVectorizer
+        >>> similar = SimilarDocuments(model=TextVectorizer().fit(["a", "b", "c c"])).fit(["a b", "b"])
+        >>> similar.upsert([Document("0", "c", {}, "new.txt", 1)]), len(similar), similar.query(["c"], k=1)[0].ids
+        (1, 2, ['0'])
+        """
+        check_fitted(self)
+        self._check_model()
+        names, titles, X = self._vectors(documents, len(self.names_), ())
+        if X is not None:
+            rows = self._rows()
+            old = [rows[name] for name in names if name in rows]
+            self.index_.add(X)
+            self._take(StringTable([*self.names_, *names]), StringTable([*self.titles_, *titles]))
+            if old:
+                self.index_.remove(old)
+        return len(names)
+
     def remove(self, ids: Sequence[str]) -> None:
         """Remove documents by id.
 
@@ -205,6 +226,16 @@ class SimilarDocuments(Estimator, Model):
         """
         check_fitted(self)
         return [self._named(one) for one in self.index_.neighbors_of(self._numbers(ids), k=k)]
+
+    def ids(self) -> list[str]:
+        """Return the ids of all documents.
+
+        >>> from textmill.vectors import TextVectorizer
+        >>> SimilarDocuments(model=TextVectorizer().fit(["a", "b"])).fit(["a", "b"]).ids()
+        ['0', '1']
+        """
+        check_fitted(self)
+        return list(self._rows())
 
     def number_of(self, identifier: str) -> int:
         """Return the number that a document has in the index, by its id.

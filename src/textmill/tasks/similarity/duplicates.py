@@ -98,6 +98,7 @@ def write_duplicates(
     report.table(["score", "left", "right"], list(pairs), caption="Pairs, the most similar first.")
     for pair in pairs[:most]:
         left, right = collection.get(pair.left), collection.get(pair.right)
+        collection.snapshot.text(pair.left)  # an error if there are no texts to show
         report.heading(f"{pair.left} and {pair.right}", level=2)
         cells = "".join(
             f'<td style="vertical-align: top; width: 50%"><h4>{html.escape(article.title)}</h4><p>{text}</p></td>'

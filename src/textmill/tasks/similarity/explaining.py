@@ -98,6 +98,8 @@ def _terms_of_topics(method: Method, articles: list[Article]) -> list[SharedPart
     model, vocabulary = method.model, method.vocabulary
     if vocabulary is None or method.measure != "cosine" or type(model).__name__ != "LSA":
         return []
+    if not all(article.text for article in articles):
+        return []  # of an index without texts topics are all there is to see
     X = model.vectorizer_.transform([article.text for article in articles]).tocsr()
     Z = model.transform([article.text for article in articles])
     lengths = np.linalg.norm(Z, axis=1)

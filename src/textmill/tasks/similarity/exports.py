@@ -6,43 +6,65 @@ import csv
 import io
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
 from textmill.files import check_folder, replacing
 from textmill.model import check_choice
 from textmill.progress import track
+from textmill.readable import counted
 from textmill.report import Report
 from textmill.tasks.similarity.mixtures import mixture_parts
 from textmill.tasks.similarity.neighbors import NeighborTable
 
 if TYPE_CHECKING:
     from textmill.tasks.similarity.collection import Collection
+    from textmill.tasks.similarity.documents import SimilarDocuments
 
-__all__ = ["NeighborRow", "export_neighbors", "neighbor_rows", "write_site"]
+__all__ = ["NeighborRow", "export_neighbors", "neighbor_rows", "table_rows", "write_site"]
+
+_GROUP = 1 << 16  # rows of a table that are held at a time
 
 
 class NeighborRow(NamedTuple):
-    """A document, a method, a rank from 1, the neighbor of that rank and its score."""
+    """A document, a method, a rank from 1, the neighbor of that rank and its score.
+
+    A document without neighbors has one row, of rank 0, with None for neighbor and score.
+    """
 
     id: str
     method: str
     rank: int
-    neighbor: str
-    score: float
+    neighbor: str | None
+    score: float | None
 
 
 def neighbor_rows(
     collection: Collection, *, methods: Sequence[str] | None = None, k: int = 10, n_jobs: int | None = None
 ) -> Iterator[NeighborRow]:
-    """Yield the neighbors of all documents by every method."""
+    """Yield the neighbors of all documents by every method.
+
+    Every document has a row: one that is empty, or has no word that the method knows, is near nothing, and says so by a
+    row of rank 0.
+    """
     for method in methods or list(collection.methods):
-        table = NeighborTable.build(collection, method=method, k=k, n_jobs=n_jobs)
-        for name in collection.ids():
-            matches = table.matches(collection, name)
-            for rank, (other, score) in enumerate(zip(matches.ids, matches.scores.tolist(), strict=True), 1):
-                yield NeighborRow(name, method, rank, other, score)
+        yield from table_rows(NeighborTable.build(collection, method=method, k=k, n_jobs=n_jobs), collection)
+
+
+def table_rows(table: NeighborTable, source: Collection | SimilarDocuments) -> Iterator[NeighborRow]:
+    """Yield the rows of one table, as `neighbor_rows` does."""
+    alone = 0
+    for name in source.ids():
+        matches = table.matches(source, name)
+        if not len(matches):
+            alone += 1
+            yield NeighborRow(name, table.method_, 0, None, None)
+        for rank, (other, score) in enumerate(zip(matches.ids, matches.scores.tolist(), strict=True), 1):
+            yield NeighborRow(name, table.method_, rank, other, score)
+    if alone:
+        warn_caller(f"{counted(alone, 'documents')} without neighbors by {table.method_}: it knows no word of theirs")
 
 
 def export_neighbors(
@@ -123,7 +145,7 @@ def write_site(
 
 def _add_mixture(page: Report, model: Any, article: Any) -> None:
     """The topics of a document, where its method has mixtures of them."""
-    if type(model).__name__ not in ("LDA", "PLSA", "MultinomialMixture"):
+    if type(model).__name__ not in ("LDA", "PLSA", "MultinomialMixture") or not article.text:
         return
     words = [" ".join(term for term, _ in topic) for topic in model.topics(n_words=5)]
     labels = [f"{number}: {some}" for number, some in enumerate(words, 1)]
@@ -137,10 +159,15 @@ def _write_parquet(rows: Iterator[NeighborRow], file: Any) -> int:
         import pyarrow.parquet
     except ImportError:
         raise DataError("Parquet needs pyarrow; install it with: pip install 'textmill[io]'") from None
-    listed = list(rows)
-    columns = {name: [row[i] for row in listed] for i, name in enumerate(NeighborRow._fields)}
-    pyarrow.parquet.write_table(pyarrow.table(columns), file)
-    return len(listed)
+    types = zip(NeighborRow._fields, ("string", "string", "int64", "string", "float64"), strict=True)
+    schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in types])
+    count = 0
+    with pyarrow.parquet.ParquetWriter(file, schema) as writer:
+        while group := list(islice(rows, _GROUP)):
+            columns = [list(column) for column in zip(*group, strict=True)]
+            writer.write_table(pyarrow.table(columns, schema=schema))
+            count += len(group)
+    return count
 
 
 def _cell(value: Any) -> str:

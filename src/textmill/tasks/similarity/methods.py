@@ -28,7 +28,7 @@ from textmill.tasks.similarity.articles import Article
 from textmill.topics import make_model
 from textmill.vectors import Index, TextVectorizer, Weighting, prepare_rows, scores_of
 
-__all__ = ["Method", "as_methods", "make_method", "similarities"]
+__all__ = ["Method", "as_methods", "counting_method", "make_method", "similarities"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _MIXTURES = ("LDA", "PLSA", "MultinomialMixture")  # whose rows are probabilities
@@ -84,6 +84,15 @@ class Method:
         for _ in bags.rows():
             pass
         return bags.tokens, bags.unknown
+
+
+def counting_method(methods: Iterable[Method]) -> Method | None:
+    """Return the method whose words are counted: the first that has some.
+
+    >>> counting_method([]) is None
+    True
+    """
+    return next((method for method in methods if method.vocabulary is not None), None)
 
 
 def similarities(measure: str, keys: Floats) -> Floats:

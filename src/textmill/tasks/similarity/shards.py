@@ -5,13 +5,14 @@ so a newer version of a document has a larger number than the older. `DocumentSh
 read where it is asked; `RecentDocuments` are those of the journal. Both find a document by id and give columns of
 fields.
 
-Cost: an id is found by bisection of the sorted ids, O(log n) strings; a column of fields is parsed once and kept.
+Cost: an id is found by bisection of the sorted ids, O(log n) strings, and of many at once only those are looked for
+whose hash is here; a column of fields is parsed once and kept.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -79,8 +80,41 @@ class DocumentShard(Model):
         shard.order_ = np.array(sorted(range(len(articles)), key=lambda row: articles[row].id), np.int64)
         return shard
 
+    @classmethod
+    def join(cls, pieces: Sequence[tuple[DocumentShard, Ints]], room: Callable[..., Any] = np.empty) -> DocumentShard:
+        """Return the shard of rows of several shards, one after the other; `room` as in `StringTable.join`."""
+        shard = cls()
+        for name in ("ids_", "titles_", "texts_", "fields_"):
+            setattr(shard, name, StringTable.join([(getattr(one, name), rows) for one, rows in pieces], room))
+        shard.numbers_ = np.concatenate([one.numbers_[rows] for one, rows in pieces])
+        shard.tokenized_ = np.concatenate([one.tokenized_[rows] for one, rows in pieces])
+        codes: dict[str, int] = {}
+        sources = []
+        for one, rows in pieces:
+            seen, firsts, places = np.unique(one.sources_[rows], return_index=True, return_inverse=True)
+            source_names = {code: one.source_names_[code] for code in seen[np.argsort(firsts)].tolist()}
+            for name in source_names.values():
+                codes.setdefault(name, len(codes))
+            sources.append(np.array([codes[source_names[code]] for code in seen.tolist()], np.int32)[places])
+        shard.source_names_, shard.sources_ = StringTable(codes), np.concatenate(sources)
+        ids = shard.ids_.to_list()
+        shard.order_ = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+        return shard
+
     def __len__(self) -> int:
         return len(self.numbers_)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the texts."""
+        return int(self.texts_.bytes.size)
+
+    def likely(self, hashes: Ints) -> Ints:
+        """Return which of some ids may be here, by their hashes; the others are not."""
+        if "_hashes" not in vars(self):
+            self._hashes = np.sort(np.fromiter(map(hash, self.ids_), np.int64, len(self)))
+        places = np.minimum(np.searchsorted(self._hashes, hashes), max(len(self) - 1, 0))
+        return np.flatnonzero(self._hashes[places] == hashes) if len(self) else np.zeros(0, np.int64)
 
     def find(self, identifier: str) -> int | None:
         """Return the row of an id."""
@@ -141,18 +175,28 @@ class RecentDocuments:
     def __init__(self) -> None:
         self._articles: list[Article] = []
         self._rows: dict[str, int] = {}
+        self.size = 0
         self.numbers_ = np.zeros(0, np.int64)
 
     def with_(self, written: Sequence[tuple[int, Article]]) -> RecentDocuments:
         """Return these and further documents; of two with one id the later is found."""
         other = RecentDocuments()
         other._articles = [*self._articles, *(article for _, article in written)]
+        other.size = self.size + sum(len(article.words) for _, article in written)
         other._rows = self._rows | {article.id: row for row, (_, article) in enumerate(written, len(self))}
         other.numbers_ = np.concatenate([self.numbers_, np.array([number for number, _ in written], np.int64)])
         return other
 
     def __len__(self) -> int:
         return len(self._articles)
+
+    def stored(self, rows: Ints) -> DocumentShard:
+        """Return some of the documents as a shard."""
+        return DocumentShard.of([self._articles[row] for row in rows.tolist()], self.numbers_[rows].tolist())
+
+    def likely(self, hashes: Ints) -> Ints:
+        """Return which of some ids may be here: any, since they are looked up at once."""
+        return np.arange(len(hashes))
 
     def find(self, identifier: str) -> int | None:
         """Return the row of an id."""

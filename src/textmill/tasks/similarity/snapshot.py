@@ -20,7 +20,7 @@ from textmill.tables import Rows
 from textmill.tasks.similarity.articles import Article
 from textmill.tasks.similarity.filters import Where, as_condition
 from textmill.tasks.similarity.merging import stacked
-from textmill.tasks.similarity.methods import Method
+from textmill.tasks.similarity.methods import Method, counting_method
 from textmill.tasks.similarity.shards import DocumentShard, RecentDocuments
 from textmill.vectors import Index
 
@@ -114,6 +114,17 @@ class Snapshot:
                 return Place(part, row, int(part.numbers[row]))
         return None
 
+    def find_all(self, identifiers: Sequence[str]) -> dict[str, Place]:
+        """Where documents are, by their ids, of those that are there; for many ids faster than one by one."""
+        hashes = np.fromiter(map(hash, identifiers), np.int64, len(identifiers))
+        places: dict[str, Place] = {}
+        for part in reversed(self.parts):
+            for i in part.documents.likely(hashes).tolist():
+                row = part.documents.find(identifiers[i])
+                if row is not None and part.alive[row]:
+                    places.setdefault(identifiers[i], Place(part, row, int(part.numbers[row])))
+        return places
+
     def place(self, identifier: str) -> Place:
         """Where a document is; an error if there is none of that id."""
         place = self.find(identifier)
@@ -134,6 +145,11 @@ class Snapshot:
         """The document of an id."""
         place = self.place(identifier)
         return place.part.documents.article(place.row)
+
+    def text(self, identifier: str) -> Any:
+        """The text of a document, or its list of terms; an error where there are no texts."""
+        place = self.place(identifier)
+        return place.part.documents.text(place.row)
 
     def articles(self) -> Iterator[Article]:
         """All documents, in the order of their numbers."""
@@ -174,11 +190,17 @@ class Snapshot:
         return rows[np.argsort(np.concatenate(order))] if len(pieces) > 1 else rows
 
     def staleness(self) -> tuple[float, float]:
-        """Shares of new documents, and of unknown words in them."""
+        """Shares of new documents, and of words in them that are unknown beyond what was usual in training.
+
+        Models leave out rare and common words of the very documents they are trained on: a share u0 of these is unknown
+        to them. So of new documents with a share u not u counts, but (u - u0) / (1 - u0), from 0 to 1.
+        """
         first = self.manifest["trained"]
         new = int(np.count_nonzero(self.numbers >= first))
         words = sum(self.words)
-        return new / len(self) if len(self) else 0.0, self.words[1] / words if words else 0.0
+        usual = float(self.manifest.get("unknown", 0.0))
+        share = self.words[1] / words if words else 0.0
+        return new / len(self) if len(self) else 0.0, max(0.0, share - usual) / (1 - usual) if usual < 1 else 0.0
 
 
 def apply_entries(snapshot: Snapshot, entries: Sequence[dict[str, Any]]) -> Snapshot:
@@ -209,7 +231,7 @@ def apply_entries(snapshot: Snapshot, entries: Sequence[dict[str, Any]]) -> Snap
             else:
                 indexes[name] = method.index(X, numbers)
         recent = replace(recent, documents=recent.documents.with_(written), indexes=indexes)  # type: ignore[union-attr]
-        counting = next((method for method in snapshot.methods.values() if method.vocabulary is not None), None)
+        counting = counting_method(snapshot.methods.values())
         more = (0, 0) if counting is None else counting.count_words(articles)
         words = words[0] + more[0], words[1] + more[1]
     dead = np.array(gone, np.int64)

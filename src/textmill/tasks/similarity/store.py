@@ -7,7 +7,7 @@ the file `lock`, which the system lets go when the writer dies.
 
 Shards are merged as in a binary counter: the documents of the journal become a shard, and a shard is merged with the
 one before it while that is not twice as large, so there are about log n of them, none much above 16,384 documents or
-64 MB.
+64 MB. A merge copies mapped files by blocks into files (`files.scratch_array`), so it needs the memory of a block.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from textmill.errors import DataError, ModelFileError
-from textmill.files import replacing
+from textmill.files import replacing, scratch_array
 from textmill.model import load
 from textmill.progress import track
 from textmill.tasks.similarity.articles import Article
 from textmill.tasks.similarity.journal import append_entries, read_entries
-from textmill.tasks.similarity.merging import stacked
 from textmill.tasks.similarity.methods import Method
 from textmill.tasks.similarity.shards import DocumentShard, RecentDocuments
-from textmill.tasks.similarity.snapshot import Part, Snapshot, apply_entries
-from textmill.tasks.similarity.training import fit_methods, unfitted
-from textmill.vectors import Index
+from textmill.tasks.similarity.snapshot import Part, Place, Snapshot, apply_entries
+from textmill.tasks.similarity.training import fit_methods, unfitted, unknown_share
+from textmill.vectors import Index, join_indexes
 
 __all__ = ["Store", "build_collection"]
 
@@ -101,11 +101,13 @@ class Store:
             os.close(descriptor)
 
     def write(self, snapshot: Snapshot, articles: Sequence[Article]) -> Snapshot:
-        """Write documents; of several with one id the last one counts."""
+        """Write documents; of several with one id the last one counts, and what is there already is left alone."""
         latest = {article.id: article for article in articles}
+        places = snapshot.find_all(list(latest))
+        changed = [article for article in latest.values() if not _is_there(article, places.get(article.id))]
         entries = []
-        for number, article in enumerate(latest.values(), snapshot.next_number):
-            old = snapshot.find(article.id)
+        for number, article in enumerate(changed, snapshot.next_number):
+            old = places.get(article.id)
             entries.append(
                 {
                     "do": "write",
@@ -118,7 +120,7 @@ class Store:
                     "source": article.source,
                 }
             )
-        return self._append(snapshot, entries)
+        return self._append(snapshot, entries) if entries else snapshot
 
     def delete(self, snapshot: Snapshot, ids: Sequence[str]) -> Snapshot:
         """Delete documents, all of which are there."""
@@ -222,6 +224,7 @@ class Store:
             "serial": serial + len(entries) + 1,
             "shards": entries,
             "trained": manifest["next"],
+            "unknown": unknown_share(fitted, shards),
             "words": [0, 0],
             "journal": f"journal-{serial + len(entries) + 1:06d}",
             "methods": [
@@ -237,17 +240,23 @@ class Store:
         return {"serial": serial, "documents": len(articles), "dead": []}
 
     def _write_shard(self, serial: int, parts: Sequence[Part], methods: dict[str, Method]) -> dict[str, Any]:
-        """One shard of what is alive in several parts."""
-        alive = [part.numbers[part.alive] for part in parts]
-        articles = [part.documents.article(row) for part in parts for row in np.flatnonzero(part.alive).tolist()]
-        numbers = np.concatenate(alive)
-        DocumentShard.of(articles, numbers.tolist()).save(self._path("documents", serial))
-        for name, method in methods.items():
-            rows = stacked(
-                [part.indexes[name].vectors_of(some) for part, some in zip(parts, alive, strict=True) if len(some)]
-            )
-            Index.of(rows, ids=numbers, measure=method.measure).save(self._path(name, serial))
-        return {"serial": serial, "vectors": serial, "documents": len(articles), "dead": []}
+        """One shard of what is alive in several parts, made by blocks in files."""
+        rows = [np.flatnonzero(part.alive) for part in parts]
+        numbers = [part.numbers[some] for part, some in zip(parts, rows, strict=True)]
+        room = partial(scratch_array, self.folder)
+        pieces = []
+        for part, some in zip(parts, rows, strict=True):
+            documents = part.documents
+            if isinstance(documents, RecentDocuments):
+                documents, some = documents.stored(some), np.arange(len(some))
+            pieces.append((documents, some))
+        DocumentShard.join(pieces, room).save(self._path("documents", serial))
+        del pieces
+        ids = np.concatenate(numbers)
+        for name in methods:
+            sources = [(part.indexes[name], some) for part, some in zip(parts, numbers, strict=True) if len(some)]
+            join_indexes(sources, ids=ids, room=room).save(self._path(name, serial))
+        return {"serial": serial, "vectors": serial, "documents": len(ids), "dead": []}
 
     def _append(self, snapshot: Snapshot, entries: list[dict[str, Any]]) -> Snapshot:
         """Take changes over: vectors first, since they may fail, then the journal, then the snapshot."""
@@ -355,7 +364,13 @@ def build_collection(
 
 def _may_merge(part: Part, group: Sequence[Part]) -> bool:
     size, more = int(part.alive.sum()), sum(int(one.alive.sum()) for one in group)
-    return size < 2 * more and size + more <= _SHARD
+    bytes_ = sum(one.documents.size for one in (part, *group))
+    return size < 2 * more and size + more <= _SHARD and bytes_ <= _CHARACTERS * 5 // 4
+
+
+def _is_there(article: Article, place: Place | None) -> bool:
+    """Whether a collection has exactly this document."""
+    return place is not None and place.part.documents.article(place.row) == article
 
 
 def _files_of(manifest: dict[str, Any]) -> set[str]:

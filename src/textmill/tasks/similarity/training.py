@@ -9,11 +9,12 @@ from typing import Any
 from textmill.errors import DataError
 from textmill.model import Estimator
 from textmill.tasks.similarity.articles import Article
-from textmill.tasks.similarity.methods import Method, as_methods, make_method
+from textmill.tasks.similarity.methods import Method, as_methods, counting_method, make_method
 
-__all__ = ["StoredArticles", "StoredTexts", "fit_methods", "unfitted"]
+__all__ = ["StoredArticles", "StoredTexts", "fit_methods", "unfitted", "unknown_share"]
 
 _KINDS = ("tfidf", "lsa")  # unless told
+_SAMPLE = 2000  # documents whose words are counted
 
 
 class StoredTexts:
@@ -76,6 +77,24 @@ def unfitted(method: Method) -> Method:
     False
     """
     return replace(method, model=_clone(method.model))
+
+
+def unknown_share(methods: Iterable[Method], shards: Sequence[Any]) -> float:
+    """Return the share of words in documents that a model leaves out though it was trained on them, from a sample.
+
+    >>> from textmill.tasks.similarity.shards import DocumentShard
+    >>> from textmill.vectors import TextVectorizer
+    >>> shard = DocumentShard.of([Article("a", "", "to be or"), Article("b", "", "to")], [0, 1])
+    >>> unknown_share([Method("words", TextVectorizer().fit(["to be"]), "cosine")], [shard])
+    0.25
+    """
+    counting = counting_method(methods)
+    if counting is None:
+        return 0.0
+    step = -(-sum(map(len, shards)) // _SAMPLE)
+    places = [(shard, row) for shard in shards for row in range(len(shard))][::step]
+    counts = counting.count_words([Article("", "", shard.text(row)) for shard, row in places])
+    return counts[1] / sum(counts) if sum(counts) else 0.0
 
 
 def _fitted(method: Method, texts: StoredTexts) -> Method:
