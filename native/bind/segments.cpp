@@ -79,13 +79,43 @@ class StringNumbers {
   base::InternTable table;
 };
 
+// What patterns read of some cells: columns seen through functions, and the names of boundaries.
+class SegmentSources {
+ public:
+  SegmentSources(const Cells& cells, const std::vector<PySource>& sources, std::size_t left, std::size_t right)
+      : cells_(cells), left_(left), right_(right) {
+    require(left > 0 && right > 0, "boundaries need names");
+    require(cells.finished(), "the cells must be finished first");
+    sources_ = made_sources(cells, sources, left + right, arenas_);
+  }
+  SegmentSources(const SegmentSources&) = delete;
+  SegmentSources& operator=(const SegmentSources&) = delete;
+
+  const sequence::Cells& cells() const { return cells_.cells(); }
+  std::span<const sequence::Source> sources() const { return sources_; }
+  std::size_t left() const { return left_; }
+  std::size_t right() const { return right_; }
+
+  Numpy<std::int32_t, 1> values_at(std::size_t slot, std::int32_t offset) const {
+    require(slot < cells().columns().size(), "there is no column ", slot);
+    std::vector<std::int32_t> values;
+    {
+      nb::gil_scoped_release nogil;
+      values = sequence::values_at(cells(), slot, offset, left_, right_);
+    }
+    return to_numpy(std::move(values));
+  }
+
+ private:
+  const Cells& cells_;  // kept alive by Python
+  std::size_t left_, right_;
+  std::vector<std::string> arenas_;
+  std::vector<sequence::Source> sources_;
+};
+
 class SegmentExtractor {
  public:
   using PyItem = std::tuple<std::string, std::int32_t, std::int32_t, std::int32_t, std::string>;
-
-  SegmentExtractor(std::size_t left, std::size_t right) : left_(left), right_(right) {
-    require(left > 0 && right > 0, "boundaries need names");
-  }
 
   // Items are (what is looked for, source, offset, end, text), see segment_tests.h.
   void add_pattern(std::int32_t shortest, std::int32_t longest, const std::vector<PyItem>& items) {
@@ -106,19 +136,16 @@ class SegmentExtractor {
 
   std::size_t size() const { return patterns_.size(); }
 
-  nb::tuple rows(const Cells& cells, const std::vector<PySource>& sources, StringNumbers& tests,
-                 In<std::int64_t, 1> begin, In<std::int32_t, 1> length, bool grow, std::size_t threads) const {
+  nb::tuple rows(const SegmentSources& sources, StringNumbers& tests, In<std::int64_t, 1> begin,
+                 In<std::int32_t, 1> length, bool grow, std::size_t threads) const {
     require(threads > 0, "threads must be at least 1");
-    require(cells.finished(), "the cells must be finished first");
-    require(sources.size() >= sources_, "patterns use ", sources_, " sources, got ", sources.size());
     require(begin.size() == length.size(), "there must be one length a segment");
-    std::vector<std::string> arenas;
-    sequence::SegmentProgram program{made_sources(cells, sources, left_ + right_, arenas), patterns_, left_, right_};
+    const sequence::SegmentProgram program = made(sources);
     const sequence::Stretches rows{view(begin), view(length)};
     sequence::TestRows out;
     {
       nb::gil_scoped_release nogil;
-      const std::span<const std::int64_t> offsets = cells.cells().offsets();
+      const std::span<const std::int64_t> offsets = sources.cells().offsets();
       for (std::size_t r = 0; r < rows.begin.size(); ++r) {
         const std::int64_t first = rows.begin[r];
         require(first >= 0 && first < offsets.back() && rows.length[r] >= 1, "segment ", r,
@@ -128,17 +155,40 @@ class SegmentExtractor {
       }
       if (grow) {
         const std::unique_lock lock(tests.mutex);
-        out = sequence::segment_tests_new(cells.cells(), program, rows, tests.table, threads);
+        out = sequence::segment_tests_new(sources.cells(), program, rows, tests.table, threads);
       } else {
         const std::shared_lock lock(tests.mutex);
-        out = sequence::segment_tests_known(cells.cells(), program, rows, tests.table, threads);
+        out = sequence::segment_tests_known(sources.cells(), program, rows, tests.table, threads);
       }
     }
     return nb::make_tuple(to_numpy(std::move(out.indptr)), to_numpy(std::move(out.ids)));
   }
 
+  // Known tests of patterns that look at one value of a column, for its values and the boundaries.
+  nb::tuple values(const SegmentSources& sources, const StringNumbers& tests, std::size_t slot) const {
+    const sequence::SegmentProgram program = made(sources);
+    for (const sequence::SegmentPattern& pattern : patterns_)
+      for (const sequence::SegmentItem& item : pattern.items)
+        require(item.source < 0 || program.sources[static_cast<std::size_t>(item.source)].slot == slot,
+                "a pattern reads another column than ", slot);
+    require(slot < sources.cells().columns().size(), "there is no column ", slot);
+    sequence::TestRows out;
+    {
+      nb::gil_scoped_release nogil;
+      const std::shared_lock lock(tests.mutex);
+      out = sequence::value_tests(program, tests.table, sources.cells().table(slot).size());
+    }
+    return nb::make_tuple(to_numpy(std::move(out.indptr)), to_numpy(std::move(out.ids)));
+  }
+
  private:
-  std::size_t left_, right_, sources_ = 0;
+  sequence::SegmentProgram made(const SegmentSources& sources) const {
+    require(sources.sources().size() >= sources_, "patterns use ", sources_, " sources, got ",
+            sources.sources().size());
+    return {sources.sources(), patterns_, sources.left(), sources.right()};
+  }
+
+  std::size_t sources_ = 0;
   std::vector<sequence::SegmentPattern> patterns_;
 };
 
@@ -154,12 +204,14 @@ Rows checked_rows(const PyRows& rows, std::size_t count, std::size_t tests, cons
   return {view(offsets), view(ids), values.has_value() ? view(*values) : std::span<const float>{}};
 }
 
+using PyShared = std::tuple<std::size_t, In<std::int32_t, 1>, PyRows>;  // role, row for each token, rows
+
 class Problem {
  public:
   Problem(In<std::int64_t, 1> offsets, const std::vector<std::optional<PyRows>>& roles, In<std::int64_t, 1> candidates,
           In<std::int32_t, 1> lengths, In<std::uint8_t, 1> single, const PyRows& own, const PyRows& history,
           std::size_t labels, std::size_t tests, std::size_t history_tests, const std::string& kind,
-          std::optional<In<double, 1>> weights) {
+          std::optional<In<double, 1>> weights, const std::vector<PyShared>& shared) {
     require(offsets.size() >= 1, "offsets must not be empty");
     const auto T = static_cast<std::size_t>(offsets.data()[offsets.size() - 1]);
     check_offsets(view(offsets), T, "sentences");
@@ -185,6 +237,17 @@ class Problem {
     for (std::size_t r = 0; r < roles.size(); ++r)
       if (roles[r].has_value()) data.roles[r] = checked_rows(*roles[r], T, tests, "a role");
     data.own = checked_rows(own, T + lengths.size(), tests, "segments");
+    std::vector<sequence::Shared> groups;
+    for (const auto& [role, of, rows] : shared) {
+      require(role <= sequence::kRoles && (role == sequence::kSingle || roles[role].has_value()), "role ", role,
+              " of shared rows has no rows");
+      require(of.size() == T, "shared rows must be named for every token");
+      const std::size_t count = std::get<0>(rows).size() - 1;
+      for (const std::int32_t row : view(of))
+        require(row >= -1 && (row < 0 || static_cast<std::size_t>(row) < count), "a token names a row that is not there");
+      groups.push_back({role, view(of), checked_rows(rows, count, tests, "shared rows")});
+    }
+    data.shared = groups;
     data.history = checked_rows(history, T, history_tests, "histories");
     if (weights.has_value()) {
       require(weights->size() + 1 == offsets.size(), "there must be one weight a sentence");
@@ -271,6 +334,16 @@ class Problem {
                           to_numpy(std::move(flat)));
   }
 
+  Numpy<double, 1> frequencies() {
+    std::vector<double> counts;
+    {
+      nb::gil_scoped_release nogil;
+      const std::lock_guard lock(mutex);
+      counts = problem->frequencies();
+    }
+    return to_numpy(std::move(counts));
+  }
+
   std::size_t features() const { return problem->features(); }
   std::size_t memory() const { return problem->memory(); }
 
@@ -317,23 +390,28 @@ void bind_segments(nb::module_& m) {
       .def("arrays", &StringNumbers::arrays)
       .def("find", &StringNumbers::find, "strings"_a)
       .def("add", &StringNumbers::add, "strings"_a);
+  nb::class_<SegmentSources>(m, "SegmentSources", "Columns seen through functions, for patterns of segments.")
+      .def(nb::init<const Cells&, const std::vector<PySource>&, std::size_t, std::size_t>(), nb::keep_alive<1, 2>(),
+           "cells"_a, "sources"_a, "left"_a, "right"_a)
+      .def("values_at", &SegmentSources::values_at, "slot"_a, "offset"_a);
   nb::class_<SegmentExtractor>(m, "SegmentExtractor", "Compiled patterns of segments.")
-      .def(nb::init<std::size_t, std::size_t>(), "left"_a, "right"_a)
+      .def(nb::init<>())
       .def("add_pattern", &SegmentExtractor::add_pattern, "shortest"_a, "longest"_a, "items"_a)
       .def("__len__", &SegmentExtractor::size)
-      .def("rows", &SegmentExtractor::rows, "cells"_a, "sources"_a, "tests"_a, "begin"_a, "length"_a, "grow"_a,
-           "threads"_a);
+      .def("rows", &SegmentExtractor::rows, "sources"_a, "tests"_a, "begin"_a, "length"_a, "grow"_a, "threads"_a)
+      .def("values", &SegmentExtractor::values, "sources"_a, "tests"_a, "slot"_a);
   nb::class_<Problem>(m, "SegmentProblem", "Sentences with their candidates, ready for sums over segmentations.")
       .def(nb::init<In<std::int64_t, 1>, const std::vector<std::optional<PyRows>>&, In<std::int64_t, 1>,
                     In<std::int32_t, 1>, In<std::uint8_t, 1>, const PyRows&, const PyRows&, std::size_t, std::size_t,
-                    std::size_t, const std::string&, std::optional<In<double, 1>>>(),
+                    std::size_t, const std::string&, std::optional<In<double, 1>>, const std::vector<PyShared>&>(),
            "offsets"_a, "roles"_a, "candidates"_a, "lengths"_a, "single"_a, "own"_a, "history"_a, "labels"_a, "tests"_a,
-           "history_tests"_a, "kind"_a, "weights"_a.none() = nb::none())
+           "history_tests"_a, "kind"_a, "weights"_a.none() = nb::none(), "shared"_a = nb::list())
       .def("observe", &Problem::observe, "segments"_a)
       .def("evaluate", &Problem::evaluate, "theta"_a, "gradient"_a.noconvert().none(), "packed"_a, "threads"_a)
       .def("marginals", &Problem::marginals, "theta"_a, "threads"_a)
       .def("scores", &Problem::scores, "theta"_a, "threads"_a)
       .def("best", &Problem::best, "theta"_a, "k"_a, "threads"_a)
+      .def("frequencies", &Problem::frequencies)
       .def_prop_ro("features", &Problem::features)
       .def_prop_ro("memory", &Problem::memory);
   m.def("best_disjoint", &best_disjoint, "offsets"_a, "candidates"_a, "lengths"_a, "gains"_a);

@@ -106,7 +106,7 @@ struct Tables {
 
   // U and, with `masses`, in the same pass sums over all paths: log Z.
   void fill_bounds(bool masses) {
-    upper.assign(T * N, A::one);
+    upper.assign(T * N + stride, A::one);  // and room to read whole packs
     upper_shift.assign(T, 0.0);
     std::vector<double> sums(N, A::one), v(N), w(N), next(N);
     double mass_shift = 0.0;
@@ -235,7 +235,11 @@ bool worse(const Queued& a, const Queued& b) {  // ties: the longer prefix, then
 template <class A>
 class LabelSearch {
  public:
-  LabelSearch(const Trellis& trellis, bool masses) : tables_(trellis, masses), states_(*trellis.states) {}
+  LabelSearch(const Trellis& trellis, bool masses)
+      : tables_(trellis, masses), states_(*trellis.states), products_(tables_.stride) {
+    arena_.reserve(2 * tables_.T * tables_.stride);
+    prefixes_.reserve(2 * tables_.T * states_.labels);
+  }
 
   LabelPaths run(std::size_t n, const SearchLimits& limits) {
     LabelPaths found;
@@ -285,6 +289,9 @@ class LabelSearch {
   }
   // Puts the extensions of a prefix (-1: the empty one) into the queue.
   void expand(std::int32_t of) {
+    if constexpr (std::is_same_v<A, Linear>) {
+      if (states_.order == 1) return expand_together(of);
+    }
     for (std::size_t y = 0; y < states_.labels; ++y) {
       const auto label = static_cast<std::int32_t>(y);
       if (width(label) == 0) continue;
@@ -292,19 +299,72 @@ class LabelSearch {
       if (priority == kNever) {
         arena_.resize(prefixes_.back().alpha);
         prefixes_.pop_back();
-        continue;
+      } else {
+        offer(priority);
       }
-      const Queued now{priority, static_cast<std::int32_t>(prefixes_.size()) - 1, prefixes_.back().position};
-      ++pushes_;
-      if (!held_) {
-        held_ = now;
-        continue;
-      }
-      const bool better = worse(*held_, now);
-      queue_.push_back(better ? *held_ : now);
-      std::push_heap(queue_.begin(), queue_.end(), worse);
-      if (better) held_ = now;
     }
+  }
+
+  // The same for order 1, all labels at once: their vectors lie one after the other and share a scale.
+  void expand_together(std::int32_t of) {
+    const std::size_t stride = tables_.stride, at = arena_.size();
+    arena_.resize(at + stride);
+    double *const out = &arena_[at], *const products = products_.data();
+    double shift = tables_.phi_shift[0];
+    std::size_t t = 0, rows = 0;
+    const double *arcs = nullptr, *mass = nullptr;
+    if (of >= 0) {
+      const Prefix& from = prefixes_[static_cast<std::size_t>(of)];
+      t = static_cast<std::size_t>(from.position) + 1;
+      shift = from.shift + tables_.phi_shift[t] + tables_.trellis.arcs[t]->shift;
+      arcs = tables_.trellis.arcs[t]->psi + states_.first[static_cast<std::size_t>(from.label)] * stride;
+      mass = &arena_[from.alpha];
+      rows = width(from.label);
+    }
+    const double *phi = &tables_.phi[t * stride], *bound = &tables_.upper[t * tables_.N];
+    double most = 0.0;
+    double* const peak = &most;
+    with_packs([=]<class P>() TEXTMILL_INLINED {
+      P top = P(0.0);
+      for (std::size_t j = 0; j < stride; j += P::width) {
+        P sum = P(rows == 0 ? 1.0 : 0.0);
+        for (std::size_t a = 0; a < rows; ++a) sum = multiply_add(P(mass[a]), P::load(arcs + a * stride + j), sum);
+        sum = sum * P::load(phi + j);
+        sum.store(out + j);
+        (sum * P::load(bound + j)).store(products + j);
+        top = max(top, sum);
+      }
+      *peak = largest(top);
+    });
+    if (most == 0.0) return arena_.resize(at);
+    double by = 1.0;
+    if (most < kSmall || most > 1.0 / kSmall) {
+      by = 1.0 / most;
+      for (std::size_t h = 0; h < stride; ++h) out[h] *= by;
+      shift += std::log(most);
+    }
+    for (std::size_t y = 0; y < states_.labels; ++y) {
+      double total = 0.0;
+      for (std::size_t h = states_.first[y]; h < states_.first[y + 1]; ++h) total += products[h];
+      if (total == 0.0) continue;
+      prefixes_.push_back(
+          {shift, at + states_.first[y], of, static_cast<std::int32_t>(y), static_cast<std::int32_t>(t)});
+      offer(shift + std::log(total * by) + tables_.upper_shift[t]);
+    }
+  }
+
+  // Puts the prefix made last into the queue.
+  void offer(double priority) {
+    const Queued now{priority, static_cast<std::int32_t>(prefixes_.size()) - 1, prefixes_.back().position};
+    ++pushes_;
+    if (!held_) {
+      held_ = now;
+      return;
+    }
+    const bool better = worse(*held_, now);
+    queue_.push_back(better ? *held_ : now);
+    std::push_heap(queue_.begin(), queue_.end(), worse);
+    if (better) held_ = now;
   }
 
   // The best extension of the last prefix is mostly the next to be taken: it waits outside the queue.
@@ -435,6 +495,7 @@ class LabelSearch {
 
   Tables<A> tables_;
   const States& states_;
+  std::vector<double> products_;  // [stride]
   std::vector<double> arena_;
   std::vector<Prefix> prefixes_;
   std::vector<Queued> queue_;

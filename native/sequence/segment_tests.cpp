@@ -11,6 +11,20 @@ constexpr std::size_t kBlockRows = 4096;
 constexpr std::uint32_t kNone = base::InternTable::kNone;
 constexpr char kBetween = ' ';  // values of a range
 
+void add_length(std::string& text, const SegmentItem& item, std::int32_t length) {
+  const bool more = item.end > 0 && length >= item.end;
+  text.append(std::to_string(more ? item.end : length));
+  if (more) text += '+';
+}
+
+// Which string of a source stands at a position of a sentence that has `values` distinct ones before its boundaries.
+std::size_t piece_at(std::int64_t position, std::int64_t tokens, const std::int32_t* ids, std::size_t values,
+                     std::size_t left, std::size_t right) {
+  if (position < 0) return values + std::min(static_cast<std::size_t>(-position), left) - 1;
+  if (position >= tokens) return values + left + std::min(static_cast<std::size_t>(position - tokens), right - 1);
+  return static_cast<std::size_t>(ids[position]);
+}
+
 class Assembler {
  public:
   Assembler(const Cells& cells, const SegmentProgram& program) : program_(program), offsets_(cells.offsets()) {
@@ -31,19 +45,25 @@ class Assembler {
     }
   }
 
-  // Calls take(string) for the test of every pattern that is asked of the segment.
-  template <class Take>
-  void tests(std::size_t sentence, std::int64_t begin, std::int32_t length, Take&& take) {
+  // Calls fetch(hash) for the test of every pattern that is asked of the segment, then take(string, hash) for each.
+  template <class Fetch, class Take>
+  void tests(std::size_t sentence, std::int64_t begin, std::int32_t length, Fetch&& fetch, Take&& take) {
     first_ = offsets_[sentence];
     tokens_ = offsets_[sentence + 1] - first_;
     begin_ = begin - first_;
     last_ = begin_ + length - 1;
+    text_.clear();
+    made_.clear();
     for (const SegmentPattern& pattern : program_.patterns) {
       if (length < pattern.shortest || (pattern.longest > 0 && length > pattern.longest)) continue;
-      text_.clear();
+      const std::size_t from = text_.size();
       for (const SegmentItem& item : pattern.items) add(item, length);
-      take(std::string_view(text_));
+      const std::uint64_t hash = base::hash_bytes(std::string_view(text_).substr(from));
+      fetch(hash);
+      made_.push_back({from, text_.size(), hash});
     }
+    for (const Made& test : made_)
+      take(std::string_view(text_).substr(test.begin, test.end - test.begin), test.hash);
   }
 
  private:
@@ -61,24 +81,15 @@ class Assembler {
           text_.append(piece(item.source, i));
         }
         break;
-      case Find::kLength: {
-        const bool more = item.end > 0 && length >= item.end;
-        text_.append(std::to_string(more ? item.end : length));
-        if (more) text_ += '+';
-        break;
-      }
+      case Find::kLength: add_length(text_, item, length); break;
       case Find::kRepeated: text_.append(repeated(item.source, length) ? "true" : "false"); break;
     }
   }
 
   std::string_view piece(std::int32_t source, std::int64_t position) const {
     const auto s = static_cast<std::size_t>(source);
-    const std::vector<std::string_view>& pieces = program_.sources[s].pieces;
-    if (position < 0) return pieces[values_[s] + std::min(static_cast<std::size_t>(-position), program_.left) - 1];
-    if (position >= tokens_)
-      return pieces[values_[s] + program_.left +
-                    std::min(static_cast<std::size_t>(position - tokens_), program_.right - 1)];
-    return pieces[static_cast<std::size_t>(ids_[s][first_ + position])];
+    return program_.sources[s]
+        .pieces[piece_at(position, tokens_, ids_[s] + first_, values_[s], program_.left, program_.right)];
   }
 
   bool repeated(std::int32_t source, std::int32_t length) const {
@@ -95,12 +106,18 @@ class Assembler {
     return false;
   }
 
+  struct Made {
+    std::size_t begin, end;  // in the text
+    std::uint64_t hash;
+  };
+
   const SegmentProgram& program_;
   std::span<const std::int64_t> offsets_;
   std::vector<const std::int32_t*> ids_;
   std::vector<std::size_t> values_;
   std::vector<std::vector<std::uint32_t>> alike_;
   std::string text_;
+  std::vector<Made> made_;
   std::int64_t first_ = 0, tokens_ = 0, begin_ = 0, last_ = 0;
 };
 
@@ -110,10 +127,10 @@ struct Block {
   base::InternTable strings;  // of a block that numbers its own
 };
 
-// Rows of a block; find(block, string) gives an id or kNone.
-template <class Find>
+// Rows of a block; find(block, string, hash) gives an id or kNone, after fetch(block, hash).
+template <class Fetch, class Find>
 std::vector<Block> run_blocks(const Cells& cells, const SegmentProgram& program, const Stretches& rows,
-                              std::size_t threads, Find&& find) {
+                              std::size_t threads, Fetch&& fetch, Find&& find) {
   const std::size_t count = rows.begin.size();
   std::vector<Block> blocks((count + kBlockRows - 1) / kBlockRows);
   const Assembler made(cells, program);  // once: what repetitions need is shared
@@ -122,14 +139,18 @@ std::vector<Block> run_blocks(const Cells& cells, const SegmentProgram& program,
     Block& block = blocks[b];
     const std::span<const std::int64_t> offsets = cells.offsets();
     const std::size_t begin = b * kBlockRows, end = std::min(count, begin + kBlockRows);
+    std::size_t s = 0;
     for (std::size_t r = begin; r < end; ++r) {
-      const auto s =
-          static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), rows.begin[r]) - offsets.begin()) -
-          1;
-      assembler.tests(s, rows.begin[r], rows.length[r], [&](std::string_view test) {
-        const std::uint32_t id = find(block, test);
-        if (id != kNone) block.ids.push_back(static_cast<std::int32_t>(id));
-      });
+      if (r == begin || rows.begin[r] < offsets[s] || rows.begin[r] >= offsets[s + 1])
+        s = static_cast<std::size_t>(std::upper_bound(offsets.begin(), offsets.end(), rows.begin[r]) -
+                                     offsets.begin()) -
+            1;
+      assembler.tests(
+          s, rows.begin[r], rows.length[r], [&](std::uint64_t hash) { fetch(block, hash); },
+          [&](std::string_view test, std::uint64_t hash) {
+            const std::uint32_t id = find(block, test, hash);
+            if (id != kNone) block.ids.push_back(static_cast<std::int32_t>(id));
+          });
       block.ends.push_back(static_cast<std::int64_t>(block.ids.size()));
     }
   });
@@ -156,17 +177,17 @@ TestRows join(std::vector<Block>& blocks) {
 
 TestRows segment_tests_known(const Cells& cells, const SegmentProgram& program, const Stretches& rows,
                              const base::InternTable& tests, std::size_t threads) {
-  std::vector<Block> blocks = run_blocks(cells, program, rows, threads, [&](Block&, std::string_view test) {
-    return tests.find(test, base::hash_bytes(test));
-  });
+  std::vector<Block> blocks = run_blocks(
+      cells, program, rows, threads, [&](Block&, std::uint64_t hash) { tests.prefetch(hash); },
+      [&](Block&, std::string_view test, std::uint64_t hash) { return tests.find(test, hash); });
   return join(blocks);
 }
 
 TestRows segment_tests_new(const Cells& cells, const SegmentProgram& program, const Stretches& rows,
                            base::InternTable& tests, std::size_t threads) {
-  std::vector<Block> blocks = run_blocks(cells, program, rows, threads, [&](Block& block, std::string_view test) {
-    return block.strings.insert(test, base::hash_bytes(test));
-  });
+  std::vector<Block> blocks = run_blocks(
+      cells, program, rows, threads, [&](Block& block, std::uint64_t hash) { block.strings.prefetch(hash); },
+      [&](Block& block, std::string_view test, std::uint64_t hash) { return block.strings.insert(test, hash); });
   for (Block& block : blocks) {
     std::vector<std::int32_t> number(block.strings.size());
     for (std::size_t i = 0; i < number.size(); ++i)
@@ -175,6 +196,43 @@ TestRows segment_tests_new(const Cells& cells, const SegmentProgram& program, co
     block.strings = {};
   }
   return join(blocks);
+}
+
+TestRows value_tests(const SegmentProgram& program, const base::InternTable& tests, std::size_t values) {
+  TestRows out;
+  out.indptr.push_back(0);
+  std::string text;
+  for (std::size_t v = 0; v < values + program.left + program.right; ++v) {
+    for (const SegmentPattern& pattern : program.patterns) {
+      text.clear();
+      for (const SegmentItem& item : pattern.items) {
+        if (item.find == Find::kText)
+          text.append(item.text);
+        else if (item.find == Find::kLength)
+          add_length(text, item, 1);
+        else
+          text.append(program.sources[static_cast<std::size_t>(item.source)].pieces[v]);
+      }
+      const std::uint32_t id = tests.find(text, base::hash_bytes(text));
+      if (id != kNone) out.ids.push_back(static_cast<std::int32_t>(id));
+    }
+    out.indptr.push_back(static_cast<std::int64_t>(out.ids.size()));
+  }
+  return out;
+}
+
+std::vector<std::int32_t> values_at(const Cells& cells, std::size_t slot, std::int32_t offset, std::size_t left,
+                                    std::size_t right) {
+  const std::span<const std::int64_t> offsets = cells.offsets();
+  const std::size_t values = cells.table(slot).size();
+  std::vector<std::int32_t> out(cells.tokens());
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    const std::int64_t first = offsets[s], tokens = offsets[s + 1] - first;
+    for (std::int64_t t = 0; t < tokens; ++t)
+      out[static_cast<std::size_t>(first + t)] = static_cast<std::int32_t>(
+          piece_at(t + offset, tokens, cells.ids(slot).data() + first, values, left, right));
+  }
+  return out;
 }
 
 }  // namespace textmill::sequence

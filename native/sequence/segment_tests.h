@@ -5,6 +5,9 @@
 // the sentence again. A row is a segment; patterns with a range of lengths are asked only of segments that have one of
 // them. Values are read through sources, one string for each distinct value of a column (extract.h).
 //
+// Patterns that look at one value alone have the same tests wherever that value stands: `value_tests` makes them once for
+// every distinct value of the column, and `values_at` says which value stands so many places from each token.
+//
 // New tests are numbered by first appearance, row by row, for any number of threads: blocks of rows number their own, then
 // the blocks are merged in order. Cost: one hash look-up per row and pattern, and the bytes of the strings.
 #pragma once
@@ -37,8 +40,8 @@ struct SegmentPattern {
 };
 
 struct SegmentProgram {
-  std::vector<Source> sources;
-  std::vector<SegmentPattern> patterns;
+  std::span<const Source> sources;
+  std::span<const SegmentPattern> patterns;
   std::size_t left, right;  // boundaries, see Program
 };
 
@@ -50,6 +53,13 @@ struct Stretches {                       // segments in the order of their sente
 // Only known tests: the others are left out.
 TestRows segment_tests_known(const Cells& cells, const SegmentProgram& program, const Stretches& rows,
                              const base::InternTable& tests, std::size_t threads);
+
+// Known tests of patterns that look at one value, for a token alone: a row for each value of the column and each boundary.
+TestRows value_tests(const SegmentProgram& program, const base::InternTable& tests, std::size_t values);
+
+// For every token the value that stands `offset` places from it, boundaries counted behind the values of the column.
+std::vector<std::int32_t> values_at(const Cells& cells, std::size_t slot, std::int32_t offset, std::size_t left,
+                                    std::size_t right);
 
 // New tests are added.
 TestRows segment_tests_new(const Cells& cells, const SegmentProgram& program, const Stretches& rows,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/math.h"
 #include "base/parallel.h"
@@ -81,6 +82,11 @@ SegmentProblem::SegmentProblem(const Segments& data, std::size_t labels, std::si
     entries += role.ids.size();
     if (!role.offsets.empty()) rows += T;
   }
+  for (const Shared& shared : data.shared) {
+    valued |= !shared.rows.values.empty();
+    entries += shared.rows.ids.size();
+    rows += shared.rows.offsets.size() - 1;
+  }
   matrix_.offsets.reserve(rows + 1);
   matrix_.items.reserve(entries);
   matrix_.offsets.push_back(0);
@@ -90,6 +96,23 @@ SegmentProblem::SegmentProblem(const Segments& data, std::size_t labels, std::si
   }
   own_ = matrix_.size();
   append(matrix_, data.own, valued);
+  values_ = matrix_.size();
+  links_.offsets.assign(own_ + T + 1, 0);
+  const auto first_row = [&](const Shared& shared) {
+    return shared.role == kSingle ? own_ : static_cast<std::size_t>(base_[shared.role]);
+  };
+  for (const Shared& shared : data.shared)
+    for (std::size_t t = 0; t < T; ++t) links_.offsets[first_row(shared) + t + 1] += shared.of[t] >= 0 ? 1 : 0;
+  std::partial_sum(links_.offsets.begin(), links_.offsets.end(), links_.offsets.begin());
+  links_.items.resize(static_cast<std::size_t>(links_.offsets.back()));
+  std::vector<std::int64_t> place(links_.offsets.begin(), links_.offsets.end() - 1);
+  for (const Shared& shared : data.shared) {
+    const auto before = static_cast<std::int32_t>(matrix_.size() - values_);
+    append(matrix_, shared.rows, valued);
+    for (std::size_t t = 0; t < T; ++t)
+      if (shared.of[t] >= 0)
+        links_.items[static_cast<std::size_t>(place[first_row(shared) + t]++)] = before + shared.of[t];
+  }
   contexts_ = distinct_rows(data.history, {}, {});
   context_tokens_ = {std::vector<std::int64_t>(contexts_.size() + 1, 0), std::vector<std::int32_t>(T), {}};
   for (const std::int32_t c : contexts_.of) ++context_tokens_.offsets[static_cast<std::size_t>(c) + 1];
@@ -105,9 +128,21 @@ SegmentProblem::SegmentProblem(const Segments& data, std::size_t labels, std::si
 std::size_t SegmentProblem::memory() const {
   const auto lists = [](const Lists& l) { return l.offsets.size() * 8 + l.items.size() * 4 + l.values.size() * 4; };
   const std::size_t T = tokens();
-  return lists(matrix_) * 2 + tests_ * 8 + matrix_.size() * stride_ * 8 + tests_ * stride_ * 8 +
+  return lists(matrix_) * 2 + lists(links_) * 2 + tests_ * 8 + matrix_.size() * stride_ * 8 + tests_ * stride_ * 8 +
          2 * contexts_.size() * states_ * stride_ * 8 + T * (3 * stride_ * 8 + 30) + lengths_.size() * 4 +
          features() * 8 + lists(contexts_.tests) + lists(context_tokens_) + lists(context_of_test_);
+}
+
+std::vector<double> SegmentProblem::frequencies() const {
+  std::vector<double> times(matrix_.size(), 1.0), counts(tests_, 0.0);
+  std::fill(times.begin() + static_cast<std::ptrdiff_t>(values_), times.end(), 0.0);
+  for (const std::int32_t row : links_.items) times[values_ + static_cast<std::size_t>(row)] += 1.0;
+  for (std::size_t r = 0; r < matrix_.size(); ++r)
+    for (auto e = matrix_.offsets[r]; e < matrix_.offsets[r + 1]; ++e) {
+      const double value = matrix_.value(e);
+      counts[static_cast<std::size_t>(matrix_.items[e])] += times[r] * value * value;
+    }
+  return counts;
 }
 
 void SegmentProblem::observe(std::span<const std::int64_t> segments) {
@@ -125,10 +160,16 @@ void SegmentProblem::observe(std::span<const std::int64_t> segments) {
         label = static_cast<std::int32_t>(segments[next + 2]);
         next += 3;
       }
-      const auto count = [&](std::size_t r) {
+      const auto count_row = [&](std::size_t r) {
         for (auto e = matrix_.offsets[r]; e < matrix_.offsets[r + 1]; ++e)
           observed_[static_cast<std::size_t>(matrix_.items[e]) * labels_ + static_cast<std::size_t>(label)] +=
               weight * matrix_.value(e);
+      };
+      const auto count = [&](std::size_t r) {
+        count_row(r);
+        if (r >= links_.size()) return;
+        for (auto e = links_.offsets[r]; e < links_.offsets[r + 1]; ++e)
+          count_row(values_ + static_cast<std::size_t>(links_.items[e]));
       };
       const auto role = [&](Role r, std::int64_t token) {
         if (base_[r] >= 0) count(static_cast<std::size_t>(base_[r] + token));
@@ -179,6 +220,23 @@ void SegmentProblem::pad_and_sum(std::span<const double> theta, std::size_t thre
   });
 }
 
+// Adds the scores of values to those of the tokens that have them.
+void SegmentProblem::add_shared(std::size_t threads) {
+  const std::size_t K = stride_;
+  parallel_blocks(links_.size(), kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
+    base::with_packs([=, this]<class P>() TEXTMILL_INLINED {
+      const double* const values = rows_.data() + values_ * K;
+      for (std::size_t r = begin; r < end; ++r) {
+        double* to = rows_.data() + r * K;
+        for (auto e = links_.offsets[r]; e < links_.offsets[r + 1]; ++e) {
+          const double* from = values + static_cast<std::size_t>(links_.items[e]) * K;
+          for (std::size_t j = 0; j < K; j += P::width) (P::load(to + j) + P::load(from + j)).store(to + j);
+        }
+      }
+    });
+  });
+}
+
 void SegmentProblem::fill_scores(std::span<const double> theta, std::size_t threads) {
   const std::size_t K = stride_, Y = labels_, Q = states_;
   rows_.resize(matrix_.size() * K);
@@ -197,6 +255,7 @@ void SegmentProblem::fill_scores(std::span<const double> theta, std::size_t thre
   } else {
     pad_and_sum(theta, threads);
   }
+  add_shared(threads);
   histories_.assign(contexts_.size() * Q * K, 0.0);
   powers_.assign(contexts_.size() * Q * K, 0.0);
   parallel_blocks(contexts_.size(), 64, threads, [&](std::size_t begin, std::size_t end) {
@@ -687,7 +746,18 @@ double SegmentProblem::expectations(bool packed, std::size_t threads) {
 
 void SegmentProblem::add_gradient(std::span<double> gradient, std::size_t threads) {
   const std::size_t K = stride_, Y = labels_, Q = states_;
-  if (transposed_.offsets.empty()) transposed_ = transpose(matrix_, tests_);
+  if (transposed_.offsets.empty()) {
+    transposed_ = transpose(matrix_, tests_);
+    links_back_ = transpose(links_, matrix_.size() - values_);
+  }
+  parallel_blocks(links_back_.size(), kTestBlock, threads, [&](std::size_t begin, std::size_t end) {
+    base::with_packs([=, this]<class P>() TEXTMILL_INLINED {
+      const std::int64_t last = links_back_.offsets[end] - 1;
+      for (std::size_t v = begin; v < end; ++v)
+        sum_rows<P>(links_back_, links_back_.offsets[v], links_back_.offsets[v + 1], last, rows_.data(), K, K,
+                    rows_.data() + (values_ + v) * K);
+    });
+  });
   parallel_blocks(tests_, kTestBlock, threads, [&](std::size_t begin, std::size_t end) {
     double* const out = gradient.data();
     base::with_packs([=, this]<class P>() TEXTMILL_INLINED {

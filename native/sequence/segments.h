@@ -13,9 +13,12 @@
 // the number of an entity, and after O it is q itself (entity) or 0.
 //
 // Tests of a segment are kept where they are the same: those that look only at its first token once for that token, and
-// so on (`Role`). All rows, of tokens in their roles and of segments, are rows of one sparse matrix M:
+// so on (`Role`). Those that look at one value near a token have one row for each distinct value (`Shared`), which the
+// rows of tokens refer to. All rows, of tokens in their roles, of segments and of values, are rows of one sparse matrix M;
+// G says which rows of values belong to a row of a token:
 //
-//   scores = M W,   gradient = M^T expectations
+//   scores = M W, those of tokens + G scores of values,   gradient = M^T expectations, those of values being G^T those of
+//                                                                    tokens
 //
 //   seg(t, u, y) = first[t] + last[u - 1] + sum all[t .. u) + sum rest[t + 1 .. u) + sum inner[t + 1 .. u - 1)
 //                  + (longer than one token: first2[t] + last2[u - 1]) + own[t, u]
@@ -41,6 +44,14 @@ enum class History : std::uint8_t { kNone, kLabel, kEntity };
 
 enum Role : std::uint8_t { kFirst, kLast, kFirst2, kLast2, kAll, kInner, kRest, kRoles };
 
+enum : std::size_t { kSingle = kRoles };  // for Shared: the token as a segment of its own
+
+struct Shared {                      // tests that look at one value near a token
+  std::size_t role;                  // a Role, or kSingle
+  std::span<const std::int32_t> of;  // [T] row of the value at a token, -1 for none
+  Rows rows;                         // of the values
+};
+
 struct Segments {                            // sentences and their candidates
   std::span<const std::int64_t> offsets;     // [S + 1] tokens of a sentence
   std::array<Rows, kRoles> roles;            // [T] rows each, or no rows: no test has that role
@@ -50,6 +61,7 @@ struct Segments {                            // sentences and their candidates
   Rows own;                                  // [T + candidates] tests of single tokens, then of candidates
   Rows history;                              // [T] tests of segments that begin at a token and what they follow
   std::span<const double> weights;           // [S], or empty: all one
+  std::span<const Shared> shared;            // of roles that have rows, which may be empty, and of single tokens
 };
 
 struct Hypothesis {
@@ -70,6 +82,8 @@ class SegmentProblem {
   std::size_t states() const { return states_; }
   std::size_t candidates() const { return lengths_.size(); }
   std::size_t features() const { return (tests_ + history_tests_ * states_) * labels_; }
+  // For every test the sum of the squares of its values over all rows, [tests].
+  std::vector<double> frequencies() const;
   // Bytes that the problem holds, what evaluations need included.
   std::size_t memory() const;
   std::span<const double> log_z() const { return log_z_; }
@@ -95,6 +109,7 @@ class SegmentProblem {
   struct Scratch;
   void fill_scores(std::span<const double> theta, std::size_t threads);
   void pad_and_sum(std::span<const double> theta, std::size_t threads);
+  void add_shared(std::size_t threads);
   double expectations(bool packed, std::size_t threads);
   bool run_scaled(std::size_t s, bool packed, Scratch& scratch);
   void run_logarithms(std::size_t s, Scratch& scratch);
@@ -113,7 +128,9 @@ class SegmentProblem {
   std::vector<double> weights_;
   std::array<std::int64_t, kRoles> base_;  // first row of a role, -1 for none
   std::size_t own_ = 0;                    // first row of single tokens and candidates
+  std::size_t values_ = 0;                 // first row of values
   Lists matrix_, transposed_;              // rows to tests and back
+  Lists links_, links_back_;               // rows of tokens to rows of values, counted from `values_`, and back
   Contexts contexts_;                      // distinct sets of history tests
   Lists context_tokens_, context_of_test_;
   std::vector<double> observed_;           // [features]

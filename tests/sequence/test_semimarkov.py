@@ -180,6 +180,78 @@ def test_long_sentences_do_not_overflow():
     assert problem.marginals(theta, 1)[1][0] > 709
 
 
+def expanded(rows, of, values):
+    """Rows of tokens with those of the values that they refer to behind their own."""
+    made = [
+        (*rows[1][rows[0][t] : rows[0][t + 1]], *(values[1][values[0][v] : values[0][v + 1]] if v >= 0 else ()))
+        for t, v in enumerate(of)
+    ]
+    rest = [rows[1][rows[0][t] : rows[0][t + 1]] for t in range(len(of), len(rows[0]) - 1)]
+    sizes = [len(row) for row in (*made, *rest)]
+    ids = np.array([i for row in (*made, *rest) for i in row], np.int32)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), ids, None
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_values_count_as_rows_of_their_tokens(seed, history):
+    rng = np.random.default_rng(seed)
+    every = all_candidates(np.array([0, 5, 8]), 3)
+
+    def rows(count):
+        sizes = rng.integers(0, 3, count)
+        ids = rng.integers(0, 9, sizes.sum()).astype(np.int32)
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), ids, None
+
+    roles, own, before = [rows(8) for _ in range(ROLES)], rows(8 + len(every.lengths)), rows(8)
+    shared = [(role, rng.integers(-1, 4, 8).astype(np.int32), rows(4)) for role in [*range(ROLES + 1), 0, ROLES]]
+    plain_roles, plain_own = list(roles), own
+    for role, of, values in shared:
+        if role == ROLES:
+            plain_own = expanded(plain_own, of, values)
+        else:
+            plain_roles[role] = expanded(plain_roles[role], of, values)
+    head = (every.starts, every.lengths, every.single)
+    tail = (before, 3, 9, 9, history, None)
+    one = native.SegmentProblem(every.offsets, roles, *head, own, *tail, shared)
+    other = native.SegmentProblem(every.offsets, plain_roles, *head, plain_own, *tail)
+    theta = rng.normal(0, 1, one.features)
+    gradients = np.zeros_like(theta), np.zeros_like(theta)
+    for problem, gradient in zip((one, other), gradients, strict=True):
+        problem.observe(np.array([[1, 2, 1], [5, 1, 2]]))
+    values = [p.evaluate(theta, g, False, 2) for p, g in zip((one, other), gradients, strict=True)]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+    np.testing.assert_allclose(*gradients, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(one.marginals(theta, 1)[0], other.marginals(theta, 1)[0], rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(one.frequencies(), other.frequencies())
+
+
+@pytest.mark.parametrize("preset", ["table3", "rich"])
+def test_tests_of_values_and_of_segments_together_are_those_of_the_patterns(preset):
+    X = [["The", "Mill", "Hill", "mill"], ["B", "cells", "of", "IL-2", "cells"], ["B"]]
+    y = [["O", "B-A", "I-A", "O"], ["B-B", "I-B", "O", "B-A", "I-A"], ["B-B"]]
+    tagger = SemiMarkovCRF(patterns=preset, max_length=3, filter_recall=0.9, max_iter=2).fit(X, y)
+    data = tagger.segment_data(X)
+    cells, candidates = tagger._cells(X), data.candidates
+    table = tagger._tables()[0]
+
+    def all_tests(role, begin, length):
+        found = cells.rows(role, table, np.array([begin]), np.array([length]))
+        return [] if found is None else found[1].tolist()
+
+    singles = [(t, 1, None) for t in range(candidates.tokens)]
+    longer = [(int(t), int(n), k) for k, (t, n) in enumerate(zip(candidates.begins(), candidates.lengths, strict=True))]
+    assert longer
+    for begin, length, candidate in [*singles, *longer]:
+        last = begin + length - 1
+        places = {"first": [begin], "last": [last], "all": range(begin, last + 1), "rest": range(begin + 1, last + 1)}
+        places |= {"inner": range(begin + 1, last)} | ({"first2": [begin], "last2": [last]} if length > 1 else {})
+        found = [test for role, at in places.items() for t in at for test, _ in data.rows_at(role, t)]
+        found += [test for test, _ in (data.rows_at("single", begin) if length == 1 else data.rows_of(candidate))]
+        expected = [test for role, at in places.items() for t in at for test in all_tests(role, t, 1)]
+        assert sorted(found) == sorted(expected + all_tests("own", begin, length))
+
+
 def plain_problem(n, labels, longest, history, own=None, before=None):
     """A problem whose segments have one test of their own each, so that any score can be given."""
     every = all_candidates(np.array([0, n]), longest)

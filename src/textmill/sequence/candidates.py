@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill._native import extract
 from textmill.arrays import Floats, Ints
 from textmill.corpus import Sentence, Span, spans_of
 from textmill.errors import DataError
@@ -241,6 +242,7 @@ class CandidateFilter(Estimator, Model):
         check_range("recall", self.recall, above=0, at_most=1)
         check_range("smoothing", self.smoothing, above=0)
         X = list(X)
+        self._numbers = self._totals = self._table = None
         tokens = _Tokens(X, self._columns(X), self.spelling)
         self.width_ = tokens.width
         begins, lengths = _flat_spans(gold_spans(y), tokens.offsets)
@@ -385,13 +387,16 @@ class CandidateFilter(Estimator, Model):
         prefix = [f"{c}:" for c in range(len(ids))]
         names = self._boundary_numbers(prefix)
         totals = self._sort_totals(prefix)
+        table = self._ratio_table(totals) if own is None else None
         for c, part in enumerate(ids):
             before = np.where(firsts, names[c][0], np.concatenate([[-1], part[:-1]]))
             behind = np.where(lasts, names[c][1], np.concatenate([part[1:], [-1]]))
             for sort, at in enumerate((part, part, part, before, behind)):
-                ratio = self._ratios(at, sort, totals[c], tokens, None if own is None else own[c][sort])
                 target = (begin, end, inside, begin, end)[sort]
-                target += ratio
+                if table is not None:
+                    target += table[sort, np.where(at < 0, len(self.counts_) + c, at)]
+                elif own is not None:
+                    target += self._ratios(at, sort, totals[c], tokens, own[c][sort])
         return _Scores(begin + prior, end, inside, offsets, self.max_length)
 
     def _boundary_numbers(self, prefix: list[str]) -> list[tuple[int, int]]:
@@ -403,34 +408,51 @@ class CandidateFilter(Estimator, Model):
     def _sort_totals(self, prefix: list[str]) -> list[NDArray[np.int64]]:
         """For every column the sums of the counts over its values, (sorts, 2), and the number of values."""
         if getattr(self, "_totals", None) is None:
-            column = np.array([int(value.partition(":")[0]) for value in self.values_.to_list()])
+            column = self._column_numbers()
             sums = [self.counts_[column == c].sum(axis=0) for c in range(len(prefix))]
             self._totals = [np.concatenate([total, [[np.sum(column == c)] * 2]]) for c, total in enumerate(sums)]
         return self._totals
 
+    def _ratio_table(self, totals: list[NDArray[np.int64]]) -> Floats:
+        """log P(f | ent) / P(f | oth) of all values, and last of a value that is not known in every column."""
+        if getattr(self, "_table", None) is None:
+            column = np.concatenate([self._column_numbers(), np.arange(len(totals))])
+            counts = np.concatenate([self.counts_, np.zeros((len(totals), len(_SORTS), 2), np.int64)]).astype(float)
+            sums = np.array(totals, np.float64)[column]  # (values, sorts + 1, 2)
+            a = self.smoothing
+            room = a * sums[:, -1:, 0]
+            entity = (counts[:, :, 0] + a) / (sums[:, :-1, 0] + room)
+            other = (counts[:, :, 1] - counts[:, :, 0] + a) / (sums[:, :-1, 1] - sums[:, :-1, 0] + room)
+            self._table = np.ascontiguousarray((np.log(entity) - np.log(other)).T)
+        table: Floats = self._table
+        return table
+
+    def _column_numbers(self) -> Ints:
+        return np.array([int(value.partition(":")[0]) for value in self.values_.to_list()], np.int64)
+
     def _ratios(self, at: Ints, sort: int, totals: Any, tokens: _Tokens, own: Any) -> Floats:
-        """log P(f | ent) / P(f | oth) of the value at every token."""
+        """The same of the value at every token, without what its sentence itself added (`own`)."""
         counted = at >= 0
         entity = np.where(counted, self.counts_[np.maximum(at, 0), sort, 0], 0).astype(float)
         every = np.where(counted, self.counts_[np.maximum(at, 0), sort, 1], 0).astype(float)
         entity_total, every_total, values = totals[sort, 0], totals[sort, 1], totals[-1, 0]
-        if own is not None:  # what the sentence itself added, for each value in it
-            positions, mine, all_mine = own
-            sentence = tokens.sentence_of(len(positions))
-            entity_total = (
-                entity_total - np.bincount(sentence, mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
-            )
-            every_total = (
-                every_total - np.bincount(sentence, all_mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
-            )
-            size = len(self.counts_)
-            keys, inverse = np.unique(sentence * size + positions, return_inverse=True)
-            sums, all_sums = np.bincount(inverse, mine), np.bincount(inverse, all_mine)
-            where = np.searchsorted(keys, tokens.sentence * size + at)
-            where = np.minimum(where, len(keys) - 1)
-            there = keys[where] == tokens.sentence * size + at
-            entity -= np.where(there, sums[where], 0)
-            every -= np.where(there, all_sums[where], 0)
+        # for each value in the sentence
+        positions, mine, all_mine = own
+        sentence = tokens.sentence_of(len(positions))
+        entity_total = (
+            entity_total - np.bincount(sentence, mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
+        )
+        every_total = (
+            every_total - np.bincount(sentence, all_mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
+        )
+        size = len(self.counts_)
+        keys, inverse = np.unique(sentence * size + positions, return_inverse=True)
+        sums, all_sums = np.bincount(inverse, mine), np.bincount(inverse, all_mine)
+        where = np.searchsorted(keys, tokens.sentence * size + at)
+        where = np.minimum(where, len(keys) - 1)
+        there = keys[where] == tokens.sentence * size + at
+        entity -= np.where(there, sums[where], 0)
+        every -= np.where(there, all_sums[where], 0)
         a = self.smoothing
         other, other_total = every - entity, every_total - entity_total
         ratio: Floats = np.log((entity + a) / (entity_total + a * values)) - np.log(
@@ -456,7 +478,7 @@ class CandidateFilter(Estimator, Model):
         for entry in self.word_list or ():
             text = " ".join(normalized(entry).split())
             entries.setdefault(text.partition(" ")[0], set()).add(text)
-        words = [normalized(word) for word in tokens.words]
+        words = tokens.words()
         room = _room(tokens.offsets).tolist()
         for t, word in enumerate(words):
             for entry in entries.get(word, ()):
@@ -466,28 +488,39 @@ class CandidateFilter(Estimator, Model):
         return keep
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_numbers", "_totals")}
+        return {name: value for name, value in vars(self).items() if name not in ("_numbers", "_totals", "_table")}
 
 
 class _Tokens:
-    """Sequences as columns of values, those derived from spelling included."""
+    """Sequences as columns of values, those derived from spelling included; all by their distinct values."""
 
     def __init__(self, X: list[Any], columns: list[int], spelling: bool) -> None:
-        self.offsets = np.concatenate([[0], np.cumsum([len(s) for s in X])]).astype(np.int64)
+        cells = extract.Cells(columns)
+        for sequence in X:
+            if isinstance(sequence, Sentence):
+                cells.add_columns(sequence.columns)
+            else:
+                cells.add_rows(sequence if isinstance(sequence, list | tuple) else list(sequence))
+        cells.finish(1)
+        self.offsets: Ints = cells.offsets()
         self.sentence = np.repeat(np.arange(len(X)), np.diff(self.offsets))
-        self.words = [word for sequence in X for word in _words(sequence)]
         first = next((s for s in X if len(s)), None)
         self.width = 1 if first is None else _width(first)
-        self.parts: list[tuple[list[str], Callable[[str], str] | None]] = []
-        for column in columns:
-            values = self.words if column == 0 else [value for s in X for value in _column(s, column)]
-            self.parts.append((values, None))
+        self.sequences = X
+        self.columns = [(cells.ids(slot), cells.distinct(slot)) for slot in range(len(columns))]
+        self.parts: list[tuple[int, Callable[[str], str] | None]] = []  # slot and function
+        for slot, column in enumerate(columns):
+            self.parts.append((slot, None))
             if column == 0 and spelling:
-                self.parts += [(values, _ending), (values, shape_of), (values, normalized)]
+                self.parts += [(slot, _ending), (slot, shape_of), (slot, normalized)]
 
     @property
     def count(self) -> int:
         return len(self.parts)
+
+    def words(self) -> list[str]:
+        """The normalized words of all sequences."""
+        return [normalized(word) for sequence in self.sequences for word in _words(sequence)]
 
     def sentence_of(self, entries: int) -> Ints:
         """The sentence of every entry of a count: tokens, then, where there are more, a boundary for each sentence."""
@@ -497,29 +530,22 @@ class _Tokens:
 
     def number(self, part: int) -> tuple[Ints, list[str]]:
         """Numbers of the values of a part, and the values; the first two are the boundaries."""
-        values, function = self.parts[part]
+        ids, texts = self._texts(part)
         numbers: dict[str, int] = {_BEFORE: 0, _BEHIND: 1}
-        through: dict[str, int] = {}
-        ids = np.empty(len(values), np.int64)
-        for t, value in enumerate(values):
-            number = through.get(value)
-            if number is None:
-                text = value if function is None else function(value)
-                number = through[value] = numbers.setdefault(text, len(numbers))
-            ids[t] = number
-        return ids, list(numbers)
+        through = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
+        return through[ids], list(numbers)
 
     def look_up(self, part: int, numbers: dict[str, int]) -> Ints:
-        values, function = self.parts[part]
-        through: dict[str, int] = {}
-        ids = np.empty(len(values), np.int64)
-        for t, value in enumerate(values):
-            number = through.get(value)
-            if number is None:
-                text = value if function is None else function(value)
-                number = through[value] = numbers.get(f"{part}:{text}", -1)
-            ids[t] = number
-        return ids
+        """Numbers of the values of a part among those that are known, -1 for the others."""
+        ids, texts = self._texts(part)
+        through: Ints = np.array([numbers.get(f"{part}:{text}", -1) for text in texts], np.int64)
+        return through[ids]
+
+    def _texts(self, part: int) -> tuple[NDArray[np.int32], list[str]]:
+        """For every token the number of its value, and what the function of a part makes of each value."""
+        slot, function = self.parts[part]
+        ids, distinct = self.columns[slot]
+        return ids, distinct if function is None else list(map(function, distinct))
 
 
 class _Scores:

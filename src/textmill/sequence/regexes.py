@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from textmill.errors import DataError
@@ -103,6 +104,7 @@ def _ascii_lower(value: str) -> str:
     return value.lower() if value.isascii() else "".join(c.lower() if c.isascii() else c for c in value)
 
 
+@lru_cache(maxsize=1 << 16)
 def _shape(value: str) -> str:
     kinds = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
     return _RUNS.sub(r"\1", "".join(kinds))

@@ -9,7 +9,7 @@ state that a segment may follow and label. `SegmentData` is made once from cells
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,11 @@ from textmill.sequence.segment_patterns import ROLES, CompiledSegments
 __all__ = ["SegmentCells", "SegmentData", "SegmentObjective", "SegmentRows"]
 
 SegmentRows = tuple[Ints, NDArray[np.int32], NDArray[np.float32] | None]  # offsets, tests, values or None for ones
+SharedRows = tuple[int, NDArray[np.int32], SegmentRows]  # number of the role, row of every token or -1, rows of values
 Extra = Callable[[Ints, Ints, bool], SegmentRows | None]
+
+
+_SHARED = (*ROLES, "single")
 
 
 class SegmentCells:
@@ -52,19 +56,42 @@ class SegmentCells:
         if extractor is None:
             return None
         sizes = np.ascontiguousarray(lengths, np.int32)
-        indptr, ids = extractor.rows(self.cells, self.sources, tests, begins, sizes, grow, self.threads)
+        indptr, ids = extractor.rows(self.sources, tests, begins, sizes, grow, self.threads)
         return indptr, ids, None
+
+    def rests(self, role: str, tests: Any, needed: NDArray[np.bool_]) -> SegmentRows | None:
+        """The tests of a role that look at more than one value, for the tokens that are needed."""
+        extractor = self.compiled.rests.get(role)
+        if extractor is None:
+            return None
+        at = np.flatnonzero(needed)
+        indptr, ids = extractor.rows(self.sources, tests, at, np.ones(len(at), np.int32), False, self.threads)
+        sizes = np.zeros(len(needed) + 1, np.int64)
+        sizes[at + 1] = np.diff(indptr)
+        return np.cumsum(sizes), ids, None
+
+    def shared(self, tests: Any, needed: Sequence[NDArray[np.bool_]]) -> list[SharedRows]:
+        """The tests that look at one value near a token, for every role and place."""
+        found = []
+        for (role, slot, offset), extractor in self.compiled.values.items():
+            number = _SHARED.index(role)
+            of = np.where(needed[number], self.sources.values_at(slot, offset), -1).astype(np.int32)
+            indptr, ids = extractor.values(self.sources, tests, slot)
+            found.append((number, of, (indptr, ids, None)))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentData:
     """Sentences with their candidates and tests, as the native core takes them.
 
-    `own` has the rows of single tokens and then those of the longer candidates.
+    `own` has the rows of single tokens and then those of the longer candidates; `shared` those that depend on one value
+    near a token, by roles and for single tokens. Roles have rows only of the tokens that some candidate needs.
     """
 
     candidates: Candidates
     roles: list[SegmentRows | None]
+    shared: list[SharedRows]
     own: SegmentRows
     history: SegmentRows
     tests: int
@@ -74,36 +101,80 @@ class SegmentData:
     def encode(cls, cells: SegmentCells, candidates: Candidates, tests: Any, history: Any, extra: Extra) -> SegmentData:
         """Look up the tests that are known."""
         tokens = np.arange(candidates.tokens, dtype=np.int64)
-        ones = np.ones(len(tokens), np.int32)
-        roles = [cells.rows(role, tests, tokens, ones) for role in ROLES]
+        needed = _needed(candidates)
+        shared = cells.shared(tests, needed)
+        used = {number for number, _, _ in shared}
+        roles = [cells.rests(role, tests, needed[i]) for i, role in enumerate(ROLES)]
+        roles = [_empty(len(tokens)) if rows is None and i in used else rows for i, rows in enumerate(roles)]
+        single = cells.rests("single", tests, needed[-1]) or _empty(len(tokens))
+        longer = cells.rows("own", tests, candidates.begins(), candidates.lengths) or _empty(len(candidates.lengths))
+        own = _stacked(single, longer)
         begins = np.concatenate([tokens, candidates.begins()])
-        lengths = np.concatenate([ones, candidates.lengths])
-        own = cells.rows("own", tests, begins, lengths) or _empty(len(begins))
+        lengths = np.concatenate([np.ones(len(tokens), np.int32), candidates.lengths])
         own = _joined(own, extra(begins, lengths, False))
-        before = cells.rows("history", history, tokens, ones) or _empty(len(tokens))
-        return cls(candidates, roles, own, before, len(tests), len(history))
+        before = cells.rows("history", history, tokens, np.ones(len(tokens))) or _empty(len(tokens))
+        return cls(candidates, roles, shared, own, before, len(tests), len(history))
 
     def problem(self, labels: int, history: str, weights: Floats | None = None) -> Any:
         """The native problem, for `labels` labels, O included."""
         c = self.candidates
         return native.SegmentProblem(
             c.offsets, self.roles, c.starts, c.lengths, c.single, self.own, self.history, labels, self.tests,
-            self.history_tests, history, weights,
+            self.history_tests, history, weights, self.shared,
         )  # fmt: skip
 
-    def frequencies(self, labels: int, states: int) -> Floats:
-        """For every weight how often its test is true, over the labels (and states) it has."""
-        counts = np.zeros(self.tests)
-        for rows in (*self.roles, self.own):
-            if rows is not None:
-                squares = None if rows[2] is None else rows[2].astype(np.float64) ** 2
-                counts += np.bincount(rows[1], squares, minlength=self.tests)
-        before = np.bincount(self.history[1], minlength=self.history_tests) / (labels * states)
-        return np.concatenate([np.repeat(counts / labels, labels), np.repeat(before, labels * states)])
+    def rows_at(self, role: str, token: int) -> Iterator[tuple[int, float]]:
+        """Tests and values of a token in a role, or as "single" of the token as a segment of its own."""
+        number = _SHARED.index(role)
+        rows = self.own if role == "single" else self.roles[number]
+        if rows is not None:
+            yield from _entries(rows, token)
+        for other, of, values in self.shared:
+            if other == number and of[token] >= 0:
+                yield from _entries(values, int(of[token]))
+
+    def rows_of(self, candidate: int) -> Iterator[tuple[int, float]]:
+        """Tests and values of their own of a candidate of more than one token."""
+        return _entries(self.own, self.candidates.tokens + candidate)
+
+
+def _entries(rows: SegmentRows, row: int) -> Iterator[tuple[int, float]]:
+    indptr, ids, values = rows
+    for e in range(int(indptr[row]), int(indptr[row + 1])):
+        yield int(ids[e]), 1.0 if values is None else float(values[e])
+
+
+def _needed(candidates: Candidates) -> list[NDArray[np.bool_]]:
+    """For every role, and for single tokens, which tokens some segment asks for: O has the tests of one token."""
+    every = np.ones(candidates.tokens, bool)
+    begins = candidates.begins()
+    lasts = begins + candidates.lengths - 1
+
+    def marked(at: Ints) -> NDArray[np.bool_]:
+        flags = np.zeros(candidates.tokens, bool)
+        flags[at] = True
+        return flags
+
+    def covered(first: Ints, behind: Ints) -> NDArray[np.bool_]:
+        steps = np.zeros(candidates.tokens + 1, np.int64)
+        np.add.at(steps, first, 1)
+        np.subtract.at(steps, behind, 1)
+        return np.cumsum(steps[:-1]) > 0
+
+    needed = {
+        "first": every, "last": every, "all": every, "single": every, "first2": marked(begins), "last2": marked(lasts),
+        "rest": covered(begins + 1, lasts + 1), "inner": covered(begins + 1, lasts),
+    }  # fmt: skip
+    return [needed[role] for role in _SHARED]
 
 
 def _empty(rows: int) -> SegmentRows:
     return np.zeros(rows + 1, np.int64), np.empty(0, np.int32), None
+
+
+def _stacked(rows: SegmentRows, more: SegmentRows) -> SegmentRows:
+    """Rows, and others below them."""
+    return np.concatenate([rows[0], rows[0][-1] + more[0][1:]]), np.concatenate([rows[1], more[1]]), None
 
 
 def _joined(rows: SegmentRows, more: SegmentRows | None) -> SegmentRows:
@@ -175,8 +246,10 @@ class SegmentObjective:
 
     def scales(self) -> Floats:
         """Square roots of the second derivatives to be expected, for the features that the objective looks at."""
-        states = 1 if self.history == "none" else self.labels
-        frequency = self.data.frequencies(self.labels, states)
+        labels, states = self.labels, 1 if self.history == "none" else self.labels
+        counts = self.problem.frequencies() / labels
+        before = np.bincount(self.data.history[1], minlength=self.data.history_tests) / (labels * states)
+        frequency = np.concatenate([np.repeat(counts, labels), np.repeat(before, labels * states)])
         frequency[frequency == 0] = 1.0
         return np.sqrt((frequency if self.features is None else frequency[self.features]) + self.l2)
 

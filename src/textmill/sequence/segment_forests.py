@@ -20,8 +20,7 @@ from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.sequence.candidates import Candidates
 from textmill.sequence.forest import Alternative, AmisEvent, FeatureForest
-from textmill.sequence.segment_data import SegmentData, SegmentRows
-from textmill.sequence.segment_patterns import ROLES
+from textmill.sequence.segment_data import SegmentData
 from textmill.sequence.semimarkov import SemiMarkovCRF
 
 __all__ = ["PACKINGS", "ForestSize", "forest_events", "forest_size", "forest_weights", "segment_forest"]
@@ -189,7 +188,6 @@ class _Builder:
 
     def _segment(self, t: int, u: int, y: int) -> dict[str, float]:
         tests: Counter[str] = Counter()
-        roles = dict(zip(ROLES, self.data.roles, strict=True))
         places = {
             "first": [t],
             "last": [u - 1],
@@ -197,24 +195,15 @@ class _Builder:
             "rest": range(t + 1, u),
             "inner": range(t + 1, u - 1),
         }
-        places |= {"first2": [t], "last2": [u - 1]} if u - t > 1 else {}
-        for role, tokens in places.items():
-            rows = roles[role]
-            if rows is not None:
-                for token in tokens:
-                    self._add(tests, rows, token, y)
-        own = t
+        places |= {"first2": [t], "last2": [u - 1]} if u - t > 1 else {"single": [t]}
+        entries = [pair for role, tokens in places.items() for token in tokens for pair in self.data.rows_at(role, token)]
         if u - t > 1:
             candidates = self.data.candidates
             some = candidates.lengths[candidates.starts[t] : candidates.starts[t + 1]].tolist()
-            own = self.n + int(candidates.starts[t]) + some.index(u - t)
-        self._add(tests, self.data.own, own, y)
+            entries += self.data.rows_of(int(candidates.starts[t]) + some.index(u - t))
+        for test, value in entries:
+            tests[f"{self.tests[test]}|{self.labels[y]}"] += value  # type: ignore[assignment]
         return dict(tests)
-
-    def _add(self, tests: Counter[str], rows: SegmentRows, row: int, y: int) -> None:
-        indptr, ids, values = rows
-        for e in range(int(indptr[row]), int(indptr[row + 1])):
-            tests[f"{self.tests[ids[e]]}|{self.labels[y]}"] += 1.0 if values is None else float(values[e])  # type: ignore[assignment]
 
     def _before(self, t: int, q: int, y: int) -> dict[str, float]:
         indptr, ids, _ = self.data.history

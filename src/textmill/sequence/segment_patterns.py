@@ -327,23 +327,48 @@ def word_form(value: str) -> str:
 shape_of: Callable[[str], str] = function_of(Command("shape", False, 0, False, 0, None), "textmill", None)  # type: ignore[assignment]
 
 
+_Item = tuple[str, int, int, int, str]  # what is looked for, source, offset, end, text: native/sequence/segment_tests.h
+
+
 class CompiledSegments:
-    """Patterns as the native core takes them: an extractor for each role, sources for all of them."""
+    """Patterns as the native core takes them: an extractor for each role, sources for all of them.
+
+    `extractors` have all patterns of a role. Those that look at one value alone are apart in `values`, by role, column
+    and offset, and the others in `rests`; "single" are those of "own" for segments of one token.
+    """
 
     def __init__(self, patterns: Sequence[SegmentPattern], function: Callable[..., str] | None) -> None:
         self.patterns = list(patterns)
         self.columns = sorted(set().union(*(pattern.columns for pattern in patterns)) or {0})
-        left, right = boundaries("textmill")
-        self.boundaries = [*left, *right]
+        self.left, self.right = boundaries("textmill")
         self.functions: list[tuple[int, Callable[[str], str] | None]] = []  # [source] slot and function
         self.extractors: dict[str, Any] = {}
+        self.rests: dict[str, Any] = {}
+        self.values: dict[tuple[str, int, int], Any] = {}
         number: dict[tuple[str, bool, int, str | None], int] = {}
         for pattern in patterns:
             role = pattern.role
-            extractor = self.extractors.setdefault(role, native.SegmentExtractor(len(left), len(right)))
             items = [self._item(part, pattern, number, function) for part in pattern.parts]
             limits = (pattern.shortest, pattern.longest) if role == "own" else (1, 0)
-            extractor.add_pattern(*limits, items)
+            self.extractors.setdefault(role, native.SegmentExtractor()).add_pattern(*limits, items)
+            if role == "history" or limits[0] > 1:
+                continue
+            apart = "single" if role == "own" else role
+            place = self._value(items)
+            if place is None:
+                self.rests.setdefault(apart, native.SegmentExtractor()).add_pattern(*limits, items)
+            else:
+                self.values.setdefault((apart, *place), native.SegmentExtractor()).add_pattern(*limits, items)
+
+    def _value(self, items: Sequence[_Item]) -> tuple[int, int] | None:
+        """Slot and offset of the one value that these items see of a single token; None if they see more."""
+        places: set[tuple[int, int]] = set()
+        for find, source, offset, end, _ in items:
+            if find in ("sentence", "repeated") or (find == "range" and offset != end):
+                return None
+            if source >= 0:
+                places.add((self.functions[source][0], offset))
+        return (0, 0) if not places else places.pop() if len(places) == 1 else None
 
     def _item(
         self,
@@ -351,7 +376,7 @@ class CompiledSegments:
         pattern: SegmentPattern,
         number: dict[tuple[str, bool, int, str | None], int],
         function: Callable[..., str] | None,
-    ) -> tuple[str, int, int, int, str]:
+    ) -> _Item:
         if isinstance(part, str):
             return ("text", -1, 0, 0, part)
         command, place = part.command, part.place
@@ -382,15 +407,15 @@ class CompiledSegments:
         pairs = ((pattern, column) for pattern in self.patterns for column in sorted(pattern.columns))
         return next(((pattern, column) for pattern, column in pairs if column >= width), None)
 
-    def sources(self, cells: Any) -> list[tuple[int, list[str], bool]]:
+    def sources(self, cells: Any) -> Any:
         """Every function applied to the distinct values of its column, and to the boundaries."""
         distinct = {slot: cells.distinct(slot) for slot, function in self.functions if function is not None}
-        return [
-            (slot, self.boundaries, True)
-            if function is None
-            else (slot, [*map(function, distinct[slot]), *self.boundaries], False)
+        names = [*self.left, *self.right]
+        made = [
+            (slot, names, True) if function is None else (slot, [*map(function, distinct[slot]), *names], False)
             for slot, function in self.functions
         ]
+        return native.SegmentSources(cells, made, len(self.left), len(self.right))
 
 
 def _value_function(command: Command, function: Callable[..., str] | None) -> Callable[[str], str] | None:
