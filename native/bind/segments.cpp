@@ -244,7 +244,8 @@ class Problem {
       require(of.size() == T, "shared rows must be named for every token");
       const std::size_t count = std::get<0>(rows).size() - 1;
       for (const std::int32_t row : view(of))
-        require(row >= -1 && (row < 0 || static_cast<std::size_t>(row) < count), "a token names a row that is not there");
+        require(row >= -1 && (row < 0 || static_cast<std::size_t>(row) < count),
+                "a token names a row that is not there");
       groups.push_back({role, view(of), checked_rows(rows, count, tests, "shared rows")});
     }
     data.shared = groups;

@@ -62,8 +62,7 @@ class Assembler {
       fetch(hash);
       made_.push_back({from, text_.size(), hash});
     }
-    for (const Made& test : made_)
-      take(std::string_view(text_).substr(test.begin, test.end - test.begin), test.hash);
+    for (const Made& test : made_) take(std::string_view(text_).substr(test.begin, test.end - test.begin), test.hash);
   }
 
  private:
@@ -229,8 +228,8 @@ std::vector<std::int32_t> values_at(const Cells& cells, std::size_t slot, std::i
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
     const std::int64_t first = offsets[s], tokens = offsets[s + 1] - first;
     for (std::int64_t t = 0; t < tokens; ++t)
-      out[static_cast<std::size_t>(first + t)] = static_cast<std::int32_t>(
-          piece_at(t + offset, tokens, cells.ids(slot).data() + first, values, left, right));
+      out[static_cast<std::size_t>(first + t)] =
+          static_cast<std::int32_t>(piece_at(t + offset, tokens, cells.ids(slot).data() + first, values, left, right));
   }
   return out;
 }

@@ -148,3 +148,11 @@ def test_no_spans_are_refused():
         CandidateFilter().fit([["a"]], [["O"]])
     with pytest.raises(DataError, match="1 sequences but 2"):
         CandidateFilter().fit([["a"]], [["O"], ["O"]])
+
+
+def test_a_filter_can_be_fitted_again_to_other_sequences():
+    once = CandidateFilter(max_length=2)
+    once.fit([["a", "B"]] * 3, [["O", "B-X"]] * 3).candidates([["a", "B"]])
+    X, y = [["c", "D", "D"], ["c", "c", "D"]] * 2, [["O", "B-X", "I-X"], ["O", "O", "B-X"]] * 2
+    again = once.fit(X, y).logits(X)
+    assert again == CandidateFilter(max_length=2).fit(X, y).logits(X)

@@ -217,7 +217,7 @@ def test_rows_of_values_count_as_rows_of_their_tokens(seed, history):
     other = native.SegmentProblem(every.offsets, plain_roles, *head, plain_own, *tail)
     theta = rng.normal(0, 1, one.features)
     gradients = np.zeros_like(theta), np.zeros_like(theta)
-    for problem, gradient in zip((one, other), gradients, strict=True):
+    for problem in (one, other):
         problem.observe(np.array([[1, 2, 1], [5, 1, 2]]))
     values = [p.evaluate(theta, g, False, 2) for p, g in zip((one, other), gradients, strict=True)]
     assert values[0] == pytest.approx(values[1], rel=1e-12)

@@ -34,6 +34,7 @@ from textmill.sequence.segment_patterns import normalized, shape_of
 __all__ = ["CandidateFilter", "Candidates", "FilterAudit", "LostSpan", "all_candidates", "gold_spans"]
 
 _SORTS = ("first", "last", "inside", "before", "behind")
+_MADE = ("_numbers", "_totals", "_table")  # of a filter's counts, when they are first asked for
 _BEFORE, _BEHIND = "\x02", "\x03"  # beyond the ends of a sentence
 
 
@@ -242,7 +243,8 @@ class CandidateFilter(Estimator, Model):
         check_range("recall", self.recall, above=0, at_most=1)
         check_range("smoothing", self.smoothing, above=0)
         X = list(X)
-        self._numbers = self._totals = self._table = None
+        for name in _MADE:
+            vars(self).pop(name, None)
         tokens = _Tokens(X, self._columns(X), self.spelling)
         self.width_ = tokens.width
         begins, lengths = _flat_spans(gold_spans(y), tokens.offsets)
@@ -439,12 +441,8 @@ class CandidateFilter(Estimator, Model):
         # for each value in the sentence
         positions, mine, all_mine = own
         sentence = tokens.sentence_of(len(positions))
-        entity_total = (
-            entity_total - np.bincount(sentence, mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
-        )
-        every_total = (
-            every_total - np.bincount(sentence, all_mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
-        )
+        entity_total = entity_total - np.bincount(sentence, mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
+        every_total = every_total - np.bincount(sentence, all_mine, minlength=len(tokens.offsets) - 1)[tokens.sentence]
         size = len(self.counts_)
         keys, inverse = np.unique(sentence * size + positions, return_inverse=True)
         sums, all_sums = np.bincount(inverse, mine), np.bincount(inverse, all_mine)
@@ -488,7 +486,7 @@ class CandidateFilter(Estimator, Model):
         return keep
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_numbers", "_totals", "_table")}
+        return {name: value for name, value in vars(self).items() if name not in _MADE}
 
 
 class _Tokens:

@@ -196,7 +196,9 @@ class _Builder:
             "inner": range(t + 1, u - 1),
         }
         places |= {"first2": [t], "last2": [u - 1]} if u - t > 1 else {"single": [t]}
-        entries = [pair for role, tokens in places.items() for token in tokens for pair in self.data.rows_at(role, token)]
+        entries = [
+            pair for role, tokens in places.items() for token in tokens for pair in self.data.rows_at(role, token)
+        ]
         if u - t > 1:
             candidates = self.data.candidates
             some = candidates.lengths[candidates.starts[t] : candidates.starts[t + 1]].tolist()
