@@ -72,13 +72,13 @@ class SegmentCells:
 
     def shared(self, tests: Any, needed: Sequence[NDArray[np.bool_]]) -> list[SharedRows]:
         """The tests that look at one value near a token, for every role and place."""
-        found: list[SharedRows] = []
+        shared: list[SharedRows] = []
         for (role, slot, offset), extractor in self.compiled.values.items():
             number = _SHARED.index(role)
             of = np.where(needed[number], self.sources.values_at(slot, offset), -1).astype(np.int32)
             indptr, ids = extractor.values(self.sources, tests, slot)
-            found.append((number, of, (indptr, ids, None)))
-        return found
+            shared.append((number, of, (indptr, ids, None)))
+        return shared
 
 
 @dataclass(frozen=True, slots=True)

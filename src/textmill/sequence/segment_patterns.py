@@ -411,11 +411,11 @@ class CompiledSegments:
         """Every function applied to the distinct values of its column, and to the boundaries."""
         distinct = {slot: cells.distinct(slot) for slot, function in self.functions if function is not None}
         names = [*self.left, *self.right]
-        made = [
+        strings = [
             (slot, names, True) if function is None else (slot, [*map(function, distinct[slot]), *names], False)
             for slot, function in self.functions
         ]
-        return native.SegmentSources(cells, made, len(self.left), len(self.right))
+        return native.SegmentSources(cells, strings, len(self.left), len(self.right))
 
 
 def _value_function(command: Command, function: Callable[..., str] | None) -> Callable[[str], str] | None:
