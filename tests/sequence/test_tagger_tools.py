@@ -21,6 +21,7 @@ from textmill.sequence import (
     compare_tags,
     draw_tuning,
     explain_labels,
+    refit_tagger,
     tune_taggers,
     write_training_log,
     write_tuning,
@@ -88,6 +89,9 @@ def test_every_cell_of_a_grid_is_tried(chain):
     best = best_cell(cells)
     assert best.figure == max(cell.figure for cell in cells)
     assert best.tagger.score(chain.X[40:], chain.y[40:]) == pytest.approx(best.figure)
+    again = refit_tagger(best.tagger, chain.X, chain.y)
+    assert again.states_.tolist() == best.tagger.states_.tolist()
+    assert sum(again.log_probability(chain.X, chain.y)) > sum(best.tagger.log_probability(chain.X, chain.y))
     text = io.StringIO()
     write_tuning(cells, text)
     assert text.getvalue().splitlines()[0] == "states,l2,figure,token_accuracy,objective,iterations,seconds"

@@ -115,6 +115,9 @@ def tune(
     csv: Annotated[Path | None, further_output("Write all combinations to this CSV file.")] = None,
     plot: Annotated[Path | None, figure_option("Draw the scores to this file (.png, .svg or .pdf).")] = None,
     output: Annotated[Path | None, further_output("Write the best tagger to this file.")] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Train the best tagger on with the development sequences, too.")
+    ] = False,
     jobs: Jobs = None,
     seed: Seed = 0,
     json: JsonLines = False,
@@ -129,8 +132,10 @@ def tune(
 
     from textmill.corpus import writer
     from textmill.plot import save
-    from textmill.sequence import best_cell, draw_tuning, hold_out, tune_taggers, write_tuning
+    from textmill.sequence import best_cell, draw_tuning, hold_out, refit_tagger, tune_taggers, write_tuning
 
+    if refit and output is None:
+        raise typer.BadParameter("--refit trains the tagger that is written; give --output, too")
     values = _grid(grid or ["l2=0.1,0.3,1,3,10"])
     data = tests.read(source)
     if dev is None:
@@ -164,7 +169,8 @@ def tune(
     if plot is not None:
         save(draw_tuning(cells), plot)
     if output is not None:
-        best.tagger.save(output)
+        tagger = refit_tagger(best.tagger, [*data.X, *apart.X], [*data.y, *apart.y]) if refit else best.tagger
+        tagger.save(output)
     if not json:
         chosen = ", ".join(f"{name} {value}" for name, value in best.settings.items())
         typer.echo(f"best: {chosen}, score {best.figure:.4f}")

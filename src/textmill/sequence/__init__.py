@@ -208,7 +208,14 @@ if TYPE_CHECKING:
         BlockDescent,
         Perceptron,
     )
-    from textmill.sequence.tuning import TunedCell, best_cell, draw_tuning, tune_taggers, write_tuning
+    from textmill.sequence.tuning import (
+        TunedCell,
+        best_cell,
+        draw_tuning,
+        refit_tagger,
+        tune_taggers,
+        write_tuning,
+    )
 
 __all__ = [
     "ALGORITHMS",
@@ -378,6 +385,7 @@ __all__ = [
     "read_segment_tagger",
     "read_tagger",
     "read_wapiti",
+    "refit_tagger",
     "repair_lines",
     "seen_columns",
     "segment_forest",
@@ -457,7 +465,7 @@ __getattr__, __dir__ = deferred(
         "state_analysis": "StateAnalysis StateUse StateWord analyze_states",
         "stepchain": "StepChain",
         "trainable": "NoWeights",
-        "tuning": "TunedCell best_cell draw_tuning tune_taggers write_tuning",
+        "tuning": "TunedCell best_cell draw_tuning refit_tagger tune_taggers write_tuning",
         "training.algorithms": "ALGORITHMS CG LBFGS OWLQN RPROP SGDL1 SGDL2 Algorithm BlockDescent Perceptron",
     },
 )

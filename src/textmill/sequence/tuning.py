@@ -20,7 +20,7 @@ from textmill.sequence.trainable import TrainableChain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TunedCell", "best_cell", "draw_tuning", "tune_taggers", "write_tuning"]
+__all__ = ["TunedCell", "best_cell", "draw_tuning", "refit_tagger", "tune_taggers", "write_tuning"]
 
 
 class TunedCell(NamedTuple):
@@ -74,6 +74,24 @@ def best_cell(cells: Sequence[TunedCell]) -> TunedCell:
     if not cells:
         raise DataError("no combination was tried; give at least one")
     return max(cells, key=lambda cell: cell.figure)
+
+
+def refit_tagger(tagger: TrainableChain, X: Sequence[Any], y: Sequence[Sequence[str]]) -> TrainableChain:
+    """A tagger that was chosen on development sequences, trained on with all sequences.
+
+    It begins with the weights of the chosen one, so hidden states keep what they stand for, and has the tests of all
+    sequences.
+
+    >>> from textmill.sequence import LatentCRF
+    >>> X, y = [["a", "b"], ["b", "c"]], [["A", "B"], ["B", "A"]]
+    >>> chosen = LatentCRF(patterns=["u:%x[0,0]"], states=2, restarts=3, random_state=0).fit(X[:1], y[:1])
+    >>> refit_tagger(chosen, X, y).predict(X)
+    [['A', 'B'], ['B', 'A']]
+    """
+    again = type(tagger)(**tagger.get_params(deep=False))
+    if getattr(tagger, "restarts", 1) > 1:
+        again.set_params(restarts=1)
+    return again.fit(X, y, start=tagger)
 
 
 def write_tuning(cells: Sequence[TunedCell], file: TextIO) -> None:
