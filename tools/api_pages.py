@@ -53,6 +53,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "operations in pictures": "transducer-operations.md",
             "how they work": "how/transducers.md",
             "how lazy machines work": "how/lazy-machines.md",
+            "how weights are learned": "how/learning-weights.md",
             "how strings are aligned": "how/alignment.md",
         },
     ),

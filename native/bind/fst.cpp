@@ -331,6 +331,7 @@ void bind_fst(nb::module_& m) {
   bind_fst_files(m);
   bind_fst_grammar(m);
   bind_fst_lazy(m);
+  bind_fst_learning(m);
   bind_fst_operations(m);
   bind_fst_optimize(m);
   bind_fst_strings(m);

@@ -177,6 +177,7 @@ void bind_fst_align(nb::module_& m);
 void bind_fst_files(nb::module_& m);
 void bind_fst_grammar(nb::module_& m);
 void bind_fst_lazy(nb::module_& m);
+void bind_fst_learning(nb::module_& m);
 void bind_fst_operations(nb::module_& m);
 void bind_fst_optimize(nb::module_& m);
 void bind_fst_semirings(nb::module_& m);

@@ -10,10 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from reference.fst_programs import TEXTMILL, machines, made, ours
+from typer.testing import CliRunner
 
 from textmill import fst
+from textmill.cli.app import app
 from textmill.cli.fst import Verbs
 
 
@@ -431,3 +434,34 @@ def test_a_fault_leaves_the_old_file() -> None:
     Path("old.fst").write_bytes(b"old")
     assert ours("compile", "-", "old.fst", given=b"0 1 a\n").code == 1
     assert Path("old.fst").read_bytes() == b"old"
+
+
+def test_weights_are_learned_from_pairs_and_measured(tmp_path):
+    machine = tmp_path / "edits.fst"
+    fst.write_fst(fst.compile_text("0 0 97 97 .5\n0 0 97 98 1\n0 0 98 98 .5\n0 1", semiring_name="log64"), machine)
+    (tmp_path / "pairs.tsv").write_text("aab\tabb\nab\tab\nb\tb\n")
+    learned = tmp_path / "learned.fst"
+    answer = CliRunner().invoke(app, ["fst", "learn", str(machine), str(tmp_path / "pairs.tsv"), "-o", str(learned)])
+    assert answer.exit_code == 0
+    assert "3 pairs; log-likelihood" in answer.stderr
+    # 3 strings with 3 a (one changed) and 3 b: 6 letters and 3 ends
+    weights = fst.read_fst(learned).arrays()[1]["weight"]
+    assert np.exp(-weights) == pytest.approx([2 / 9, 1 / 9, 3 / 9])
+    counts = CliRunner().invoke(app, ["fst", "counts", "--json", str(learned)])
+    rows = [json.loads(line) for line in counts.stdout.splitlines()]
+    assert [round(row["count"], 6) for row in rows] == [0.666667, 0.333333, 1.0, 1.0]
+    entropy = CliRunner().invoke(app, ["fst", "entropy", str(learned)])
+    assert float(entropy.stdout) == pytest.approx(fst.entropy(fst.read_fst(learned)), abs=1e-6)
+    sides = [tmp_path / "left.fst", tmp_path / "right.fst"]
+    for side, path in zip(("input", "output"), sides, strict=True):
+        fst.write_fst(fst.project(fst.read_fst(learned), side), path)
+    distance = CliRunner().invoke(app, ["fst", "divergence", "--kind=l2", *map(str, sides)])
+    assert 0 < float(distance.stdout) < 1
+
+
+def test_a_pair_that_no_path_fits_ends_learning_with_its_number(tmp_path):
+    machine = tmp_path / "edits.fst"
+    fst.write_fst(fst.compile_text("0 0 97 97 .5\n0 1", semiring_name="log64"), machine)
+    answer = shell(rf"printf 'a\ta\nx\ta\n' | fst learn {machine} -o {tmp_path / 'o.fst'}")
+    assert answer.returncode == 1
+    assert b"the first is pair 2" in answer.stderr

@@ -16,6 +16,7 @@ _VERBS = {
         "_fst_apply": "apply",
         "_fst_chain": "chain",
         "_fst_compare": "equal equivalent isomorphic",
+        "_fst_learning": "counts divergence entropy learn",
         "_fst_lexicon": "lexicon",
         "_fst_formats": "compile convert draw info print symbols",
         "_fst_operations": "arcsort closure compose concat connect difference epsnormalize intersect invert map "

@@ -31,6 +31,8 @@ lexicons       minimal word lists, and the words near to others
 edits          edit transducers, distances, alignments
 ngrams         back-off n-gram models
 patterns       search automata, suffixes, factors
+expectations   derivatives of the total weight, expected values, entropy, divergences
+learning       weights learnt from pairs of strings, by EM or by gradient
 phones         pronunciation lexicons, context dependency
 unicode        UTF-8, case and normal forms at the level of bytes
 dna            alignment, translation and primers
@@ -78,6 +80,16 @@ if TYPE_CHECKING:
         edit_transducer,
     )
     from textmill.fst.encoding import Encoder, decode, encode
+    from textmill.fst.expectations import (
+        DIVERGENCES,
+        WeightGradient,
+        divergence,
+        entropy,
+        expected_counts,
+        expected_values,
+        to_expectation,
+        total_weight_gradient,
+    )
     from textmill.fst.facts import ARC_FILTERS, info
     from textmill.fst.formats import (
         compile_text,
@@ -126,6 +138,7 @@ if TYPE_CHECKING:
     )
     from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
     from textmill.fst.lazy import LazyFst
+    from textmill.fst.learning import OBJECTIVES, LearnedWeights, learn_weights, pair_log_likelihoods
     from textmill.fst.lexicons import (
         Neighbor,
         lexicon,
@@ -229,6 +242,7 @@ __all__ = [
     "CODONS",
     "COMPACT",
     "DIRECTIONS",
+    "DIVERGENCES",
     "END",
     "EPSILON",
     "FILTERS",
@@ -236,6 +250,7 @@ __all__ = [
     "GENERATED",
     "MAPS",
     "NO_STATE",
+    "OBJECTIVES",
     "PROPERTIES",
     "SIDES",
     "START",
@@ -259,6 +274,7 @@ __all__ = [
     "Joint",
     "LabelReachability",
     "LazyFst",
+    "LearnedWeights",
     "Link",
     "LinkPosterior",
     "NGramMachine",
@@ -274,6 +290,7 @@ __all__ = [
     "TextRewriter",
     "Visit",
     "Weight",
+    "WeightGradient",
     "accep",
     "accessible",
     "add_weight",
@@ -318,6 +335,7 @@ __all__ = [
     "determinize",
     "difference",
     "disambiguate",
+    "divergence",
     "draw",
     "draw_explanation",
     "edit_distance",
@@ -325,10 +343,13 @@ __all__ = [
     "edit_transducer",
     "encode",
     "endless_input",
+    "entropy",
     "epsnormalize",
     "equal",
     "equivalent",
     "escape",
+    "expected_counts",
+    "expected_values",
     "explain",
     "factor_automaton",
     "factor_weight",
@@ -343,6 +364,7 @@ __all__ = [
     "invert",
     "isomorphic",
     "labels_of",
+    "learn_weights",
     "lenient_compose",
     "lexicon",
     "map_arcs",
@@ -354,6 +376,7 @@ __all__ = [
     "one_of",
     "open_grammar",
     "optimize",
+    "pair_log_likelihoods",
     "parse_alignment",
     "parse_grammar",
     "partial_copy",
@@ -401,10 +424,12 @@ __all__ = [
     "text_of",
     "to_bytes",
     "to_dot",
+    "to_expectation",
     "to_gallic",
     "to_svg",
     "topsort",
     "total_weight",
+    "total_weight_gradient",
     "translate_thrax",
     "translation",
     "union",
@@ -454,7 +479,10 @@ __getattr__, __dir__ = deferred(
         "thrax": "open_grammar read_thrax translate_thrax",
         "ambiguity": "ambiguous_input endless_input",
         "scanning": "Change TextRewriter",
+        "expectations": "DIVERGENCES WeightGradient divergence entropy expected_counts expected_values to_expectation "
+        "total_weight_gradient",
         "lazy": "LazyFst",
+        "learning": "LearnedWeights OBJECTIVES learn_weights pair_log_likelihoods",
         "lexicons": "Neighbor lexicon nearest read_lexicon",
         "edits": "best_alignment edit_distance edit_factors edit_transducer",
         "ngrams": "NGramMachine ngram_machine",
