@@ -8,6 +8,9 @@
 #include "bind/bindings.h"
 #include "trees/collapsed.h"
 #include "trees/forest.h"
+#include "trees/forest_best.h"
+#include "trees/forest_reject.h"
+#include "trees/forest_sums.h"
 
 namespace textmill::bind {
 namespace {
@@ -16,8 +19,12 @@ using Reals = In<double, 1>;
 using Ids = In<std::int32_t, 1>;
 using Offsets = In<std::int64_t, 1>;
 
+constexpr std::int64_t kDeepest = 5000;  // levels of a forest: weaving goes down by calls
+
 struct BoundForests {
   trees::Woven woven;
+  std::vector<std::int64_t> member_at{0};  // sentences of each structure
+  std::vector<std::int32_t> member;
   std::size_t parameters = 0, events = 0;
   std::vector<std::int32_t> event_state, event_word;  // of n-grams
   std::vector<std::int64_t> history_at{0};
@@ -36,29 +43,40 @@ struct Sums {
   }
 };
 
-// order 0: the automaton of the arcs.
-void make_forests(BoundForests* self, Offsets node_at, Ids word, Offsets choice_at, Ids left, Ids right, Ids parameter,
-                  std::size_t order, std::int32_t start, Offsets arc_at, Ids label, Ids target,
-                  In<std::uint8_t, 1> final) {
+// Levels of the deepest forest; every index is checked on the way.
+void check_plain(const Offsets& node_at, const Ids& word, const Offsets& choice_at, const Offsets& below_at,
+                 const Ids& below, const Ids& parameter) {
   check_offsets(view(node_at), word.size(), "nodes");
   require(choice_at.size() == word.size() + 1, "there must be choices for each node");
-  check_offsets(view(choice_at), left.size(), "choices");
-  require(right.size() == left.size() && parameter.size() == left.size(), "choices must be of one size");
-  std::size_t parameters = 0;
+  require(below_at.size() == parameter.size() + 1, "choices must be of one size");
+  check_offsets(view(choice_at), parameter.size(), "choices");
+  check_offsets(view(below_at), below.size(), "nodes below");
+  std::vector<std::int64_t> level(word.size(), 1);
   for (std::size_t s = 0; s + 1 < node_at.size(); ++s) {
-    require(node_at(s) < node_at(s + 1), "forest ", s, " has no node");
+    require(node_at(s) < node_at(s + 1), "forest ", s + 1, " has no node");
     for (std::int64_t n = node_at(s); n < node_at(s + 1); ++n) {
       const std::int64_t own = n - node_at(s);
-      require((word(n) >= 0) == (choice_at(n) == choice_at(n + 1)), "node ", own, " of forest ", s,
+      require((word(n) >= 0) == (choice_at(n) == choice_at(n + 1)), "node ", own, " of forest ", s + 1,
               " must be a word or have choices");
       for (std::int64_t c = choice_at(n); c < choice_at(n + 1); ++c) {
-        require(left(c) >= 0 && left(c) < own && right(c) >= -1 && right(c) < own, "node ", own, " of forest ", s,
-                " must stand behind what is below it");
+        require(below_at(c) < below_at(c + 1), "a choice of node ", own, " of forest ", s + 1, " has nothing below");
+        for (std::int64_t b = below_at(c); b < below_at(c + 1); ++b) {
+          require(below(b) >= 0 && below(b) < own, "node ", own, " of forest ", s + 1,
+                  " must stand behind what is below it");
+          level[n] = std::max(level[n], level[node_at(s) + below(b)] + 1);
+        }
         require(parameter(c) >= -1, "parameters must be -1 or a number");
-        parameters = std::max(parameters, static_cast<std::size_t>(parameter(c) + 1));
       }
+      require(level[n] <= kDeepest, "forest ", s + 1, " is deeper than ", kDeepest, " levels");
     }
   }
+}
+
+// order 0: the automaton of the arcs.
+void make_forests(BoundForests* self, Offsets node_at, Ids word, Offsets choice_at, Offsets below_at, Ids below,
+                  Ids parameter, std::size_t order, std::int32_t start, Offsets arc_at, Ids label, Ids target,
+                  In<std::uint8_t, 1> final) {
+  check_plain(node_at, word, choice_at, below_at, below, parameter);
   if (order == 0) {
     require(arc_at.size() > 0 && final.size() + 1 == arc_at.size(), "there must be arcs and an end for each state");
     check_offsets(view(arc_at), label.size(), "arcs");
@@ -71,14 +89,19 @@ void make_forests(BoundForests* self, Offsets node_at, Ids word, Offsets choice_
         require(label(a) >= 0 && (a == arc_at(q) || label(a) >= label(a - 1)), "arcs must be in the order of labels");
       }
   }
-  const trees::Plain plain{view(node_at), view(word), view(choice_at), view(left), view(right), view(parameter)};
+  const trees::Plain plain{view(node_at), view(word), view(choice_at), view(below_at), view(below), view(parameter)};
   BoundForests forests;
   std::int64_t failed = -1;
   {
     nb::gil_scoped_release nogil;
     const auto run = [&](trees::Automaton& automaton) {
-      for (std::size_t s = 0; s + 1 < node_at.size() && failed < 0; ++s)
-        if (!trees::weave(plain, s, automaton, forests.woven)) failed = static_cast<std::int64_t>(s);
+      trees::Twins twins(plain);
+      for (std::size_t s = 0; s + 1 < node_at.size() && failed < 0; ++s) {
+        const std::size_t like = twins.first_like(s);
+        if (like == s && !trees::weave(plain, s, automaton, forests.woven)) failed = static_cast<std::int64_t>(s);
+        forests.woven.structure.push_back(like == s ? static_cast<std::int32_t>(forests.woven.structures()) - 1
+                                                    : forests.woven.structure[like]);
+      }
     };
     if (order > 0) {
       trees::Histories histories(order);
@@ -100,83 +123,200 @@ void make_forests(BoundForests* self, Offsets node_at, Ids word, Offsets choice_
       forests.events = label.size() + final.size();
     }
   }
-  require(failed < 0, "the automaton accepts no tree of forest ", failed);
-  forests.parameters = parameters;
+  require(failed < 0, "the automaton accepts no tree of forest ", failed + 1);
+  for (const std::int32_t p : view(parameter))
+    forests.parameters = std::max(forests.parameters, static_cast<std::size_t>(p + 1));
+  const trees::Woven& woven = forests.woven;
+  forests.member_at.assign(woven.structures() + 1, 0);
+  for (const std::int32_t t : woven.structure) ++forests.member_at[t + 1];
+  for (std::size_t t = 0; t < woven.structures(); ++t) forests.member_at[t + 1] += forests.member_at[t];
+  std::vector<std::int64_t> next(forests.member_at.begin(), forests.member_at.end() - 1);
+  forests.member.resize(woven.sentences());
+  for (std::size_t s = 0; s < woven.sentences(); ++s)
+    forests.member[next[woven.structure[s]]++] = static_cast<std::int32_t>(s);
   new (self) BoundForests(std::move(forests));
 }
 
-trees::Weights checked(const BoundForests& forests, const Reals& parameter, const Reals& event) {
+// Weights as kernels want them: 1 before the parameters.
+struct CheckedWeights {
+  std::vector<double> parameter;
+  std::span<const double> event;
+  trees::Weights view() const { return {parameter, event}; }
+};
+
+CheckedWeights checked(const BoundForests& forests, const Reals& parameter, const Reals& event) {
   require(parameter.size() >= forests.parameters, "there must be ", forests.parameters, " parameters");
   require(event.size() == forests.events, "there must be ", forests.events, " weights of events");
   for (const auto values : {view(parameter), view(event)})
     for (const double value : values)
       require(std::isfinite(value) && value >= 0.0, "weights must be finite and not below 0");
-  return {view(parameter), view(event)};
+  CheckedWeights weights{{1.0}, view(event)};
+  weights.parameter.insert(weights.parameter.end(), view(parameter).begin(), view(parameter).end());
+  return weights;
+}
+
+Sums sums_of(const CheckedWeights& weights) {
+  return {std::vector<double>(weights.parameter.size()), std::vector<double>(weights.event.size())};
+}
+
+// Without the entry of weight 1.
+Numpy<double, 1> counts_of(std::vector<double>&& counts) {
+  counts.erase(counts.begin());
+  return to_numpy(std::move(counts));
+}
+
+// Calls body(structure, sentences of it).
+template <class Body>
+void for_structures(const BoundForests& forests, std::size_t threads, Body&& body) {
+  base::parallel_for(forests.woven.structures(), threads, [&](std::size_t t) {
+    const auto begin = static_cast<std::size_t>(forests.member_at[t]);
+    body(t, std::span(forests.member).subspan(begin, static_cast<std::size_t>(forests.member_at[t + 1]) - begin));
+  });
+}
+
+struct Flat {  // offsets, and plain choices from the top
+  std::vector<std::int64_t> at{0};
+  std::vector<std::int32_t> choice;
+};
+
+Flat flat_choices(const trees::Woven& woven, const std::vector<std::vector<std::int32_t>>& lists) {
+  Flat flat;
+  for (const auto& one : lists) {
+    for (const std::int32_t c : one)
+      if (woven.origin[c] >= 0) flat.choice.push_back(woven.origin[c]);
+    flat.at.push_back(static_cast<std::int64_t>(flat.choice.size()));
+  }
+  return flat;
 }
 
 // Draws a tree of each sentence: log Z, counts of parameters and events, offsets, plain choices from the top.
 nb::tuple sample(const BoundForests& forests, Reals parameter, Reals event, std::uint64_t seed, std::uint64_t iteration,
                  bool wanted, std::size_t threads) {
-  const trees::Weights weights = checked(forests, parameter, event);
-  const std::size_t sentences = forests.woven.sentences();
-  Sums sums{std::vector<double>(parameter.size()), std::vector<double>(event.size())};
+  const CheckedWeights owned = checked(forests, parameter, event);
+  const trees::Weights weights = owned.view();
+  const trees::Woven& woven = forests.woven;
+  const std::size_t sentences = woven.sentences();
+  Sums sums = sums_of(owned);
   std::vector<double> log_z(sentences);
   std::vector<std::vector<std::int32_t>> picked(wanted ? sentences : 0);
   {
     nb::gil_scoped_release nogil;
-    base::parallel_sum(sentences, threads, sums, [&](std::size_t s, Sums& lane) {
-      thread_local std::vector<trees::Scaled> W;
-      log_z[s] = trees::inside(forests.woven, s, weights, W);
-      if (!(log_z[s] > -HUGE_VAL)) return;
-      base::Random random(seed, iteration * sentences + s);
-      trees::draw(
-          forests.woven, s, weights, W, [&] { return random.uniform(); },
-          [&](std::int32_t choice, std::int32_t of_leaf) {
-            if (of_leaf >= 0) {
-              lane.event[of_leaf] += 1.0;
-              return;
-            }
-            if (const std::int32_t p = forests.woven.parameter[choice]; p >= 0) lane.parameter[p] += 1.0;
-            if (wanted && forests.woven.origin[choice] >= 0) picked[s].push_back(forests.woven.origin[choice]);
-          });
+    base::parallel_sum(woven.structures(), threads, sums, [&](std::size_t t, Sums& lane) {
+      thread_local trees::Inside W;
+      thread_local std::vector<std::int32_t> stack;
+      trees::inside(woven, t, weights, W);
+      for (std::int64_t m = forests.member_at[t]; m < forests.member_at[t + 1]; ++m) {
+        const auto s = static_cast<std::size_t>(forests.member[m]);
+        log_z[s] = W.log_top;
+        if (!(W.log_top > -HUGE_VAL)) continue;
+        base::Random random(seed, iteration * sentences + s);
+        trees::draw(
+            woven, t, weights, W, stack, [&] { return random.uniform(); },
+            [&](std::int32_t choice, std::int32_t of_leaf) {
+              if (of_leaf >= 0) {
+                lane.event[of_leaf] += 1.0;
+                return;
+              }
+              lane.parameter[woven.step[choice].parameter] += 1.0;
+              if (wanted) picked[s].push_back(choice);
+            });
+      }
     });
   }
-  std::vector<std::int64_t> at{0};
-  std::vector<std::int32_t> flat;
-  for (const auto& one : picked) {
-    flat.insert(flat.end(), one.begin(), one.end());
-    at.push_back(static_cast<std::int64_t>(flat.size()));
-  }
-  return nb::make_tuple(to_numpy(std::move(log_z)), to_numpy(std::move(sums.parameter)),
-                        to_numpy(std::move(sums.event)), to_numpy(std::move(at)), to_numpy(std::move(flat)));
+  Flat flat = flat_choices(woven, picked);
+  return nb::make_tuple(to_numpy(std::move(log_z)), counts_of(std::move(sums.parameter)),
+                        to_numpy(std::move(sums.event)), to_numpy(std::move(flat.at)),
+                        to_numpy(std::move(flat.choice)));
 }
 
 nb::tuple expect(const BoundForests& forests, Reals parameter, Reals event, std::size_t threads) {
-  const trees::Weights weights = checked(forests, parameter, event);
-  Sums sums{std::vector<double>(parameter.size()), std::vector<double>(event.size())};
+  const CheckedWeights owned = checked(forests, parameter, event);
+  const trees::Weights weights = owned.view();
+  Sums sums = sums_of(owned);
   std::vector<double> log_z(forests.woven.sentences());
   {
     nb::gil_scoped_release nogil;
-    base::parallel_sum(log_z.size(), threads, sums, [&](std::size_t s, Sums& lane) {
-      thread_local std::vector<trees::Scaled> W;
+    base::parallel_sum(forests.woven.structures(), threads, sums, [&](std::size_t t, Sums& lane) {
+      thread_local trees::Inside W;
       thread_local std::vector<double> posterior;
-      log_z[s] = trees::inside(forests.woven, s, weights, W);
-      if (log_z[s] > -HUGE_VAL) trees::expect(forests.woven, s, weights, W, posterior, lane.parameter, lane.event);
+      trees::inside(forests.woven, t, weights, W);
+      const std::int64_t begin = forests.member_at[t], end = forests.member_at[t + 1];
+      for (std::int64_t m = begin; m < end; ++m) log_z[forests.member[m]] = W.log_top;
+      if (W.log_top > -HUGE_VAL)
+        trees::expect(forests.woven, t, weights, W, static_cast<double>(end - begin), posterior, lane.parameter,
+                      lane.event);
     });
   }
-  return nb::make_tuple(to_numpy(std::move(log_z)), to_numpy(std::move(sums.parameter)),
+  return nb::make_tuple(to_numpy(std::move(log_z)), counts_of(std::move(sums.parameter)),
                         to_numpy(std::move(sums.event)));
+}
+
+// P(choice | node) of each choice of a sentence's intersection.
+Numpy<double, 1> shares(const BoundForests& forests, Reals parameter, Reals event, std::size_t sentence) {
+  require(sentence < forests.woven.sentences(), "there is no sentence ", sentence + 1);
+  const CheckedWeights weights = checked(forests, parameter, event);
+  trees::Inside W;
+  const auto t = static_cast<std::size_t>(forests.woven.structure[sentence]);
+  trees::inside(forests.woven, t, weights.view(), W);
+  return to_numpy(trees::shares(forests.woven, t, weights.view(), W));
+}
+
+// Draws from the trees without the automaton until the automaton takes one: tries of each sentence (0: none was taken),
+// offsets, plain choices from the top.
+nb::tuple reject(const BoundForests& forests, Reals parameter, Reals event, std::uint64_t seed, std::int64_t most,
+                 std::size_t threads) {
+  const CheckedWeights weights = checked(forests, parameter, event);
+  std::vector<std::int64_t> tries(forests.woven.sentences());
+  std::vector<std::vector<std::int32_t>> picked(tries.size());
+  {
+    nb::gil_scoped_release nogil;
+    for_structures(forests, threads, [&](std::size_t t, std::span<const std::int32_t> members) {
+      trees::Rejection rejection(forests.woven, t, weights.view());
+      for (const std::int32_t s : members) {
+        base::Random random(seed, static_cast<std::uint64_t>(s));
+        tries[s] = rejection.draw(random, most, picked[s]);
+      }
+    });
+  }
+  Flat flat = flat_choices(forests.woven, picked);
+  return nb::make_tuple(to_numpy(std::move(tries)), to_numpy(std::move(flat.at)), to_numpy(std::move(flat.choice)));
+}
+
+// Log weight of the best tree through each plain choice: offsets by sentence, values; and that of the best tree.
+nb::tuple best_through(const BoundForests& forests, Reals parameter, Reals event, Offsets choices,
+                       std::size_t threads) {
+  const CheckedWeights weights = checked(forests, parameter, event);
+  const std::size_t sentences = forests.woven.sentences();
+  require(choices.size() == sentences + 1, "there must be offsets of choices for each sentence");
+  check_offsets(view(choices), static_cast<std::size_t>(choices(sentences)), "choices");
+  for (std::size_t s = 0; s < sentences; ++s) {
+    const auto t = static_cast<std::size_t>(forests.woven.structure[s]);
+    for (auto c = forests.woven.step_at[t]; c < forests.woven.step_at[t + 1]; ++c)
+      require(forests.woven.origin[c] < choices(s + 1) - choices(s), "sentence ", s + 1, " has more choices");
+  }
+  std::vector<double> through(static_cast<std::size_t>(choices(sentences)), -HUGE_VAL), best(sentences);
+  {
+    nb::gil_scoped_release nogil;
+    base::parallel_for(sentences, threads, [&](std::size_t s) {
+      best[s] = trees::best_through(forests.woven, static_cast<std::size_t>(forests.woven.structure[s]), weights.view(),
+                                    std::span(through).subspan(static_cast<std::size_t>(choices(s)),
+                                                               static_cast<std::size_t>(choices(s + 1) - choices(s))));
+    });
+  }
+  return nb::make_tuple(to_numpy(std::move(through)), to_numpy(std::move(best)));
 }
 
 // The k best trees of each sentence: offsets of trees, log weights, offsets of choices, plain choices from the top.
 nb::tuple best(const BoundForests& forests, Reals parameter, Reals event, std::size_t k, std::size_t threads) {
-  const trees::Weights weights = checked(forests, parameter, event);
+  const CheckedWeights weights = checked(forests, parameter, event);
   require(k >= 1, "k must be at least 1");
   std::vector<std::vector<trees::BestTree>> trees_of(forests.woven.sentences());
   {
     nb::gil_scoped_release nogil;
-    base::parallel_for(trees_of.size(), threads,
-                       [&](std::size_t s) { trees_of[s] = trees::best_trees(forests.woven, s, weights, k); });
+    for_structures(forests, threads, [&](std::size_t t, std::span<const std::int32_t> members) {
+      const auto found = trees::best_trees(forests.woven, t, weights.view(), k);
+      for (const std::int32_t s : members) trees_of[s] = found;
+    });
   }
   std::vector<std::int64_t> tree_at{0}, choice_at{0};
   std::vector<double> scores;
@@ -199,9 +339,25 @@ Numpy<T, 1> copied(const std::vector<T>& values) {
   return to_numpy(std::vector<T>(values));
 }
 
+// Structure of each sentence, then arrays by structure; nodes and parameters from 0, -1 for none.
 nb::tuple arrays(const BoundForests& f) {
-  return nb::make_tuple(copied(f.woven.node_at), copied(f.woven.event), copied(f.woven.choice_at), copied(f.woven.left),
-                        copied(f.woven.right), copied(f.woven.parameter), copied(f.woven.origin), copied(f.woven.node),
+  std::vector<std::int32_t> left, right, parameter, event(f.woven.entry);
+  std::vector<std::int64_t> choice_at;
+  for (std::size_t t = 0; t < f.woven.structures(); ++t)
+    for (auto n = f.woven.node_at[t]; n < f.woven.node_at[t + 1]; ++n) {
+      const bool leaf = n - f.woven.node_at[t] < f.woven.leaves[t];
+      choice_at.push_back(f.woven.step_at[t] + (leaf ? 0 : event[n]));
+      if (!leaf) event[n] = -1;
+    }
+  choice_at.push_back(static_cast<std::int64_t>(f.woven.step.size()));
+  for (const trees::Step& step : f.woven.step) {
+    left.push_back(step.left - 1);
+    right.push_back(step.right - 1);
+    parameter.push_back(step.parameter - 1);
+  }
+  return nb::make_tuple(copied(f.woven.structure), copied(f.woven.node_at), to_numpy(std::move(event)),
+                        to_numpy(std::move(choice_at)), to_numpy(std::move(left)), to_numpy(std::move(right)),
+                        to_numpy(std::move(parameter)), copied(f.woven.origin), copied(f.woven.node),
                         copied(f.woven.from), copied(f.woven.to));
 }
 
@@ -211,9 +367,10 @@ nb::tuple events(const BoundForests& f) {
 
 std::size_t size_in_bytes(const BoundForests& f) {
   const trees::Woven& w = f.woven;
-  return 8 * (w.node_at.capacity() + w.choice_at.capacity()) +
-         4 * (w.event.capacity() + w.left.capacity() + w.right.capacity() + w.parameter.capacity() +
-              w.origin.capacity() + w.node.capacity() + w.from.capacity() + w.to.capacity());
+  return 8 * (w.node_at.capacity() + w.step_at.capacity() + f.member_at.capacity()) +
+         sizeof(trees::Step) * w.step.capacity() +
+         4 * (w.entry.capacity() + w.origin.capacity() + w.node.capacity() + w.from.capacity() + w.to.capacity() +
+              w.structure.capacity() + f.member.capacity());
 }
 
 trees::Urns checked_urns(const Ids& row, const Reals& alpha, const Reals& total, std::size_t size) {
@@ -229,30 +386,31 @@ trees::Urns checked_urns(const Ids& row, const Reals& alpha, const Reals& total,
 
 void make_chain(trees::CollapsedChain* self, const BoundForests& forests, Ids row, Reals alpha, Reals total,
                 Ids event_row, Reals event_alpha, Reals event_total) {
-  new (self) trees::CollapsedChain(forests.woven, checked_urns(row, alpha, total, row.size()),
+  require(row.size() >= forests.parameters, "there must be ", forests.parameters, " parameters");
+  trees::Urns urns = checked_urns(row, alpha, total, row.size());
+  urns.row.insert(urns.row.begin(), -1);  // the parameter of weight 1
+  urns.alpha.insert(urns.alpha.begin(), 1.0);
+  new (self) trees::CollapsedChain(forests.woven, std::move(urns),
                                    checked_urns(event_row, event_alpha, event_total, forests.events));
 }
 
 nb::tuple chain_trees(const trees::CollapsedChain& chain, const BoundForests& forests) {
-  std::vector<std::int64_t> at{0};
-  std::vector<std::int32_t> flat;
-  for (const auto& one : chain.choices) {
-    for (const std::int32_t c : one)
-      if (forests.woven.origin[c] >= 0) flat.push_back(forests.woven.origin[c]);
-    at.push_back(static_cast<std::int64_t>(flat.size()));
-  }
-  return nb::make_tuple(to_numpy(std::move(at)), to_numpy(std::move(flat)));
+  Flat flat = flat_choices(forests.woven, chain.choices);
+  return nb::make_tuple(to_numpy(std::move(flat.at)), to_numpy(std::move(flat.choice)));
 }
 
 }  // namespace
 
 void bind_transfer(nb::module_& m) {
   nb::class_<BoundForests>(m, "Forests", "Packed forests of sentences, intersected with an automaton.")
-      .def("__init__", &make_forests, "node_at"_a, "word"_a, "choice_at"_a, "left"_a, "right"_a, "parameter"_a,
-           "order"_a, "start"_a, "arc_at"_a, "label"_a, "target"_a, "final"_a)
+      .def("__init__", &make_forests, "node_at"_a, "word"_a, "choice_at"_a, "below_at"_a, "below"_a,
+           "parameter"_a, "order"_a, "start"_a, "arc_at"_a, "label"_a, "target"_a, "final"_a)
       .def("sample", &sample, "parameter"_a, "event"_a, "seed"_a, "iteration"_a, "wanted"_a, "threads"_a)
       .def("expect", &expect, "parameter"_a, "event"_a, "threads"_a)
       .def("best", &best, "parameter"_a, "event"_a, "k"_a, "threads"_a)
+      .def("shares", &shares, "parameter"_a, "event"_a, "sentence"_a)
+      .def("reject", &reject, "parameter"_a, "event"_a, "seed"_a, "most"_a, "threads"_a)
+      .def("best_through", &best_through, "parameter"_a, "event"_a, "choices"_a, "threads"_a)
       .def("arrays", &arrays)
       .def("events", &events)
       .def_prop_ro("n_bytes", &size_in_bytes)
@@ -263,7 +421,7 @@ void bind_transfer(nb::module_& m) {
       .def("scan", &trees::CollapsedChain::scan, "seed"_a, "iteration"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("counts",
            [](const trees::CollapsedChain& chain) {
-             return nb::make_tuple(copied(chain.parameter_counts), copied(chain.event_counts));
+             return nb::make_tuple(counts_of(std::vector(chain.parameter_counts)), copied(chain.event_counts));
            })
       .def("trees", &chain_trees, "forests"_a);
 }

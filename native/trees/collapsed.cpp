@@ -24,22 +24,20 @@ CollapsedChain::CollapsedChain(const Woven& woven, Urns parameters, Urns events)
     side->urns = std::move(*urns);
     side->rows = side->urns.total;
     side->weight = side->urns.alpha;
-    side->uses.resize(woven.sentences());
+    side->uses.resize(woven.structures());
     side->drawn.resize(woven.sentences());
   }
-  for (std::size_t s = 0; s < woven.sentences(); ++s) {
-    for (auto n = woven.node_at[s]; n < woven.node_at[s + 1]; ++n) {
-      if (woven.event[n] >= 0) events_.uses[s].push_back(woven.event[n]);
-      for (auto c = woven.choice_at[n]; c < woven.choice_at[n + 1]; ++c)
-        if (woven.parameter[c] >= 0) parameters_.uses[s].push_back(woven.parameter[c]);
-    }
-    sort_unique(events_.uses[s]);
-    sort_unique(parameters_.uses[s]);
+  for (std::size_t t = 0; t < woven.structures(); ++t) {
+    for (std::int32_t n = 0; n < woven.leaves[t]; ++n) events_.uses[t].push_back(woven.entry[woven.node_at[t] + n]);
+    for (auto c = woven.step_at[t]; c < woven.step_at[t + 1]; ++c)
+      parameters_.uses[t].push_back(woven.step[c].parameter);
+    sort_unique(events_.uses[t]);
+    sort_unique(parameters_.uses[t]);
   }
 }
 
-void CollapsedChain::Side::refresh(std::size_t s, const std::vector<double>& counts) {
-  for (const std::int32_t i : uses[s])
+void CollapsedChain::Side::refresh(std::size_t structure, const std::vector<double>& counts) {
+  for (const std::int32_t i : uses[structure])
     if (urns.row[i] >= 0) weight[i] = (counts[i] + urns.alpha[i]) / rows[urns.row[i]];
 }
 
@@ -74,22 +72,23 @@ std::size_t CollapsedChain::scan(std::uint64_t seed, std::uint64_t iteration) {
     const bool fresh = choices[s].empty();
     parameters_.add(parameters_.drawn[s], parameter_counts, -1.0);
     events_.add(events_.drawn[s], event_counts, -1.0);
-    parameters_.refresh(s, parameter_counts);
-    events_.refresh(s, event_counts);
+    const auto structure = static_cast<std::size_t>(woven_.structure[s]);
+    parameters_.refresh(structure, parameter_counts);
+    events_.refresh(structure, event_counts);
     const Weights weights{parameters_.weight, events_.weight};
-    inside(woven_, s, weights, W_);
+    inside(woven_, structure, weights, W_);
     made.clear();
     parameters.clear();
     events.clear();
     draw(
-        woven_, s, weights, W_, [&] { return random.uniform(); },
+        woven_, structure, weights, W_, stack_, [&] { return random.uniform(); },
         [&](std::int32_t choice, std::int32_t event) {
           if (event >= 0) {
             events.push_back(event);
             return;
           }
           made.push_back(choice);
-          if (woven_.parameter[choice] >= 0) parameters.push_back(woven_.parameter[choice]);
+          if (woven_.step[choice].parameter > 0) parameters.push_back(woven_.step[choice].parameter);
         });
     bool take = fresh;
     if (!fresh) {

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "trees/forest.h"
+#include "trees/forest_sums.h"
 
 namespace textmill::trees {
 
@@ -41,16 +41,17 @@ class CollapsedChain {
     Urns urns;
     std::vector<double> rows;                      // counts and prior counts of rows
     std::vector<double> weight;                    // predictive weights of what a sentence uses
-    std::vector<std::vector<std::int32_t>> uses;   // entries in the forest of a sentence
+    std::vector<std::vector<std::int32_t>> uses;   // entries in a structure
     std::vector<std::vector<std::int32_t>> drawn;  // entries of its current tree
-    void refresh(std::size_t s, const std::vector<double>& counts);
+    void refresh(std::size_t structure, const std::vector<double>& counts);
     void add(std::span<const std::int32_t> entries, std::vector<double>& counts, double sign);
     // log of the urn scheme of the entries, minus that of their weights.
     double excess(std::span<const std::int32_t> entries, std::vector<double>& counts);
   };
   const Woven& woven_;
   Side parameters_, events_;
-  std::vector<Scaled> W_;
+  Inside W_;
+  std::vector<std::int32_t> stack_;
 };
 
 }  // namespace textmill::trees

@@ -1,14 +1,11 @@
 #include "trees/forest.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <map>
 #include <memory>
 
 namespace textmill::trees {
 namespace {
-
-constexpr double kNone = -std::numeric_limits<double>::infinity();
 
 std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
   h = (h ^ x) * 0x9E3779B97F4A7C15ull;
@@ -23,10 +20,13 @@ std::uint64_t pair_key(std::int32_t a, std::int32_t b) {
 class Weaver {
  public:
   Weaver(const Plain& plain, std::size_t s, Automaton& automaton)
-      : plain_(plain), first_(static_cast<std::size_t>(plain.node_at[s])), automaton_(automaton) {}
+      : plain_(plain),
+        first_(static_cast<std::size_t>(plain.node_at[s])),
+        first_choice_(static_cast<std::size_t>(plain.choice_at[first_])),
+        automaton_(automaton) {}
 
   struct Choice {
-    std::int32_t left, right, parameter, origin;
+    std::int32_t left, right, parameter, origin;  // right -1 for none
   };
   struct Node {
     std::int32_t event, plain, from, to;
@@ -50,31 +50,30 @@ class Weaver {
       }
       return reached;
     }
-    std::vector<std::pair<std::int32_t, std::vector<Choice>>> made;  // by state reached, in the order of meeting
-    const auto add = [&](std::int32_t to, const Choice& choice) {
-      const auto at = std::find_if(made.begin(), made.end(), [&](const auto& one) { return one.first == to; });
-      if (at == made.end())
-        made.emplace_back(to, std::vector<Choice>{choice});
-      else
-        at->second.push_back(choice);
-    };
+    Made made;
+    std::map<std::vector<std::int32_t>, Reached> parts;  // first nodes of choices, shared by those that begin alike
     for (auto c = static_cast<std::size_t>(plain_.choice_at[node]);
          c < static_cast<std::size_t>(plain_.choice_at[node + 1]); ++c) {
-      const auto origin = static_cast<std::int32_t>(c);
-      const Reached& lefts = compose(plain_.left[c], from);
-      for (const auto& [middle, left] : lefts) {
-        if (plain_.right[c] < 0) {
-          add(middle, {left, -1, plain_.parameter[c], origin});
-          continue;
-        }
-        for (const auto& [to, right] : compose(plain_.right[c], middle))
-          add(to, {left, right, plain_.parameter[c], origin});
+      const auto begin = static_cast<std::size_t>(plain_.below_at[c]);
+      const auto below = plain_.below.subspan(begin, static_cast<std::size_t>(plain_.below_at[c + 1]) - begin);
+      const std::int32_t parameter = plain_.parameter[c] + 1, origin = static_cast<std::int32_t>(c - first_choice_);
+      const Reached* lefts = &compose(below[0], from);
+      if (below.size() == 1) {
+        for (const auto& [to, left] : *lefts) add(made, to, {left, -1, parameter, origin});
+        continue;
       }
+      for (std::size_t i = 1; i + 1 < below.size(); ++i) {
+        auto [part, fresh] = parts.try_emplace(std::vector(below.begin(), below.begin() + i + 1));
+        if (fresh) {
+          Made swept;
+          join(*lefts, below[i], 0, -1, swept);
+          part->second = finish_nodes(swept, -2 - local, from);
+        }
+        lefts = &part->second;
+      }
+      join(*lefts, below.back(), parameter, origin, made);
     }
-    for (auto& [to, choices] : made) {
-      reached.emplace_back(to, static_cast<std::int32_t>(nodes.size()));
-      nodes.push_back({-1, local, from, to, std::move(choices)});
-    }
+    reached = finish_nodes(made, local, from);
     return reached;
   }
 
@@ -85,7 +84,7 @@ class Weaver {
     for (const auto& [to, node] : reached) {
       const std::int32_t event = automaton_.final_event(to);
       if (event < 0) continue;
-      top.choices.push_back({node, static_cast<std::int32_t>(nodes.size()), -1, -1});
+      top.choices.push_back({node, static_cast<std::int32_t>(nodes.size()), 0, -1});
       nodes.push_back({event, -1, to, -1, {}});
     }
     const bool some = !top.choices.empty();
@@ -96,8 +95,33 @@ class Weaver {
   std::vector<Node> nodes;
 
  private:
+  using Made = std::vector<std::pair<std::int32_t, std::vector<Choice>>>;  // by state reached, in the order of meeting
+
+  static void add(Made& made, std::int32_t to, const Choice& choice) {
+    const auto at = std::find_if(made.begin(), made.end(), [&](const auto& one) { return one.first == to; });
+    if (at == made.end())
+      made.emplace_back(to, std::vector<Choice>{choice});
+    else
+      at->second.push_back(choice);
+  }
+
+  // What is reached on the left goes on with a plain node.
+  void join(const Reached& lefts, std::int32_t right_node, std::int32_t parameter, std::int32_t origin, Made& made) {
+    for (const auto& [middle, left] : lefts)
+      for (const auto& [to, right] : compose(right_node, middle)) add(made, to, {left, right, parameter, origin});
+  }
+
+  Reached finish_nodes(Made& made, std::int32_t plain, std::int32_t from) {
+    Reached reached;
+    for (auto& [to, choices] : made) {
+      reached.emplace_back(to, static_cast<std::int32_t>(nodes.size()));
+      nodes.push_back({-1, plain, from, to, std::move(choices)});
+    }
+    return reached;
+  }
+
   const Plain& plain_;
-  std::size_t first_;
+  std::size_t first_, first_choice_;
   Automaton& automaton_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Reached>> known_;
 };
@@ -157,196 +181,60 @@ bool weave(const Plain& plain, std::size_t s, Automaton& automaton, Woven& woven
         number[choice.left] = 0;
         if (choice.right >= 0) number[choice.right] = 0;
       }
-  std::int32_t count = 0;
-  for (std::int32_t& n : number)
-    if (n >= 0) n = count++;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (number[n] < 0) continue;
-    woven.event.push_back(nodes[n].event);
+  std::vector<std::size_t> order;  // leaves first: sums then run over choices without asking what a node is
+  for (const bool leaves : {true, false}) {
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      if (number[n] >= 0 && nodes[n].choices.empty() == leaves) order.push_back(n);
+    if (leaves) woven.leaves.push_back(static_cast<std::int32_t>(order.size()));
+  }
+  for (std::size_t at = 0; at < order.size(); ++at) number[order[at]] = static_cast<std::int32_t>(at) + 1;
+  for (const std::size_t n : order) {
+    const auto first = static_cast<std::size_t>(woven.step_at.back());
+    woven.entry.push_back(nodes[n].choices.empty() ? nodes[n].event
+                                                   : static_cast<std::int32_t>(woven.step.size() - first));
     woven.node.push_back(nodes[n].plain);
     woven.from.push_back(nodes[n].from);
     woven.to.push_back(nodes[n].to);
     for (const auto& choice : nodes[n].choices) {
-      woven.left.push_back(number[choice.left]);
-      woven.right.push_back(choice.right < 0 ? -1 : number[choice.right]);
-      woven.parameter.push_back(choice.parameter);
+      woven.step.push_back(
+          {number[n], number[choice.left], choice.right < 0 ? 0 : number[choice.right], choice.parameter});
       woven.origin.push_back(choice.origin);
     }
-    woven.choice_at.push_back(static_cast<std::int64_t>(woven.left.size()));
   }
-  woven.node_at.push_back(static_cast<std::int64_t>(woven.event.size()));
+  woven.step_at.push_back(static_cast<std::int64_t>(woven.step.size()));
+  woven.node_at.push_back(static_cast<std::int64_t>(woven.entry.size()));
   return true;
 }
 
-double inside(const Woven& woven, std::size_t s, const Weights& weights, std::vector<Scaled>& W) {
-  const auto first = static_cast<std::size_t>(woven.node_at[s]), end = static_cast<std::size_t>(woven.node_at[s + 1]);
-  W.resize(end - first);
-  for (std::size_t node = first; node < end; ++node) {
-    Scaled& own = W[node - first];
-    if (woven.event[node] >= 0) {
-      own = {weights.event[woven.event[node]], 0};
-    } else {
-      own = {0.0, 0};
-      for (auto c = static_cast<std::size_t>(woven.choice_at[node]);
-           c < static_cast<std::size_t>(woven.choice_at[node + 1]); ++c) {
-        const Scaled one = detail::product(woven, c, weights, W.data());
-        if (one.value <= 0.0) continue;
-        if (own.value <= 0.0) {
-          own = one;
-        } else if (one.power <= own.power) {
-          own.value += one.value * detail::two_to(one.power - own.power);
-        } else {
-          own.value = own.value * detail::two_to(own.power - one.power) + one.value;
-          own.power = one.power;
-        }
-      }
-    }
-    if (own.value > 0.0 && (own.value < 0x1p-60 || own.value > 0x1p60)) {  // rarely: powers stay far from the limits
-      const int shift = std::ilogb(own.value);
-      own.value = std::ldexp(own.value, -shift);
-      own.power += shift;
-    }
-  }
-  const Scaled& top = W.back();
-  return top.value > 0.0 ? std::log(top.value) + top.power * 0.6931471805599453 : kNone;
+std::size_t Twins::first_like(std::size_t s) {
+  const auto node = static_cast<std::size_t>(plain_.node_at[s]), end = static_cast<std::size_t>(plain_.node_at[s + 1]);
+  std::uint64_t hash = end - node;
+  for (std::size_t n = node; n < end; ++n) hash = mix(hash, static_cast<std::uint32_t>(plain_.word[n]));
+  for (auto c = plain_.choice_at[node]; c < plain_.choice_at[end]; ++c)
+    hash = mix(hash, static_cast<std::uint32_t>(plain_.parameter[static_cast<std::size_t>(c)]));
+  auto& alike = seen_[hash];
+  for (const std::size_t t : alike)
+    if (same(s, t)) return t;
+  alike.push_back(s);
+  return s;
 }
 
-void expect(const Woven& woven, std::size_t s, const Weights& weights, const std::vector<Scaled>& W,
-            std::vector<double>& posterior, std::span<double> parameters, std::span<double> events) {
-  const auto first = static_cast<std::size_t>(woven.node_at[s]);
-  posterior.assign(W.size(), 0.0);
-  posterior.back() = 1.0;
-  for (std::size_t local = W.size(); local-- > 0;) {
-    const std::size_t node = first + local;
-    const double share = posterior[local];
-    if (share <= 0.0) continue;
-    if (woven.event[node] >= 0) {
-      events[woven.event[node]] += share;
-      continue;
-    }
-    for (auto c = static_cast<std::size_t>(woven.choice_at[node]);
-         c < static_cast<std::size_t>(woven.choice_at[node + 1]); ++c) {
-      const Scaled one = detail::product(woven, c, weights, W.data());
-      const double part = share * (one.value * detail::two_to(one.power - W[local].power) / W[local].value);
-      posterior[woven.left[c]] += part;
-      if (woven.right[c] >= 0) posterior[woven.right[c]] += part;
-      if (woven.parameter[c] >= 0) parameters[woven.parameter[c]] += part;
-    }
-  }
-}
-
-namespace {
-
-struct Derivation {
-  double score;
-  std::int32_t choice;
-  std::int32_t left, right;  // ranks
-};
-
-bool worse(const Derivation& a, const Derivation& b) {
-  if (a.score != b.score) return a.score < b.score;
-  if (a.choice != b.choice) return a.choice > b.choice;
-  return a.left != b.left ? a.left > b.left : a.right > b.right;
-}
-
-class KBest {
- public:
-  KBest(const Woven& woven, std::size_t s, const Weights& weights)
-      : woven_(woven),
-        weights_(weights),
-        first_(static_cast<std::size_t>(woven.node_at[s])),
-        nodes_(static_cast<std::size_t>(woven.node_at[s + 1] - woven.node_at[s])) {
-    // The best score of every node first, from the leaves: no recursion is deep then.
-    for (std::size_t local = 0; local < nodes_.size(); ++local) {
-      Node& node = nodes_[local];
-      const std::size_t at = first_ + local;
-      if (woven_.event[at] >= 0) continue;
-      for (auto c = woven_.choice_at[at]; c < woven_.choice_at[at + 1]; ++c)
-        push(node, static_cast<std::int32_t>(c), 0, 0);
-      pop(node);
-    }
-  }
-
-  const Derivation* find(std::int32_t local, std::int32_t rank) {
-    Node& node = nodes_[local];
-    while (node.best.size() <= static_cast<std::size_t>(rank)) {
-      if (node.best.empty()) return nullptr;
-      const Derivation last = node.best.back();
-      if (!node.expanded) {
-        node.expanded = true;
-        push(node, last.choice, last.left + 1, last.right);
-        if (woven_.right[last.choice] >= 0 && last.left == 0) push(node, last.choice, 0, last.right + 1);
-      }
-      if (!pop(node)) return nullptr;
-    }
-    return &node.best[rank];
-  }
-
-  void write(std::int32_t root, std::int32_t root_rank, std::vector<std::int32_t>& out) {
-    std::vector<std::pair<std::int32_t, std::int32_t>> stack{{root, root_rank}};
-    while (!stack.empty()) {
-      const auto [local, rank] = stack.back();
-      stack.pop_back();
-      if (woven_.event[first_ + local] >= 0) continue;
-      const Derivation d = *find(local, rank);
-      out.push_back(d.choice);
-      if (woven_.right[d.choice] >= 0) stack.emplace_back(woven_.right[d.choice], d.right);
-      stack.emplace_back(woven_.left[d.choice], d.left);
-    }
-  }
-
-  std::int32_t top() const { return static_cast<std::int32_t>(nodes_.size()) - 1; }
-
- private:
-  struct Node {
-    std::vector<Derivation> best, waiting;
-    bool expanded = false;
+bool Twins::same(std::size_t s, std::size_t t) const {
+  // a stretch of values that are equal, or of offsets that grow alike
+  const auto equal = [](auto values, std::int64_t a, std::int64_t b, std::int64_t size) {
+    return std::equal(values.begin() + a, values.begin() + a + size, values.begin() + b);
   };
-
-  // Score of a node's derivation, -infinity if there is none of this rank.
-  double score(std::int32_t local, std::int32_t rank) {
-    const std::int32_t event = woven_.event[first_ + local];
-    if (event >= 0) return rank == 0 ? std::log(weights_.event[event]) : kNone;
-    const Derivation* d = find(local, rank);
-    return d == nullptr ? kNone : d->score;
-  }
-
-  void push(Node& node, std::int32_t choice, std::int32_t left, std::int32_t right) {
-    const std::int32_t p = woven_.parameter[choice], r = woven_.right[choice];
-    double total = (p < 0 ? 0.0 : std::log(weights_.parameter[p])) + score(woven_.left[choice], left);
-    if (r >= 0) total += score(r, right);
-    if (!(total > kNone)) return;
-    node.waiting.push_back({total, choice, left, right});
-    std::push_heap(node.waiting.begin(), node.waiting.end(), worse);
-  }
-
-  bool pop(Node& node) {
-    if (node.waiting.empty()) return false;
-    std::pop_heap(node.waiting.begin(), node.waiting.end(), worse);
-    node.best.push_back(node.waiting.back());
-    node.waiting.pop_back();
-    node.expanded = false;
+  const auto alike = [](auto offsets, std::int64_t a, std::int64_t b, std::int64_t size) {
+    for (std::int64_t i = 0; i <= size; ++i)
+      if (offsets[a + i] - offsets[a] != offsets[b + i] - offsets[b]) return false;
     return true;
-  }
-
-  const Woven& woven_;
-  const Weights& weights_;
-  std::size_t first_;
-  std::vector<Node> nodes_;
-};
-
-}  // namespace
-
-std::vector<BestTree> best_trees(const Woven& woven, std::size_t s, const Weights& weights, std::size_t k) {
-  KBest best(woven, s, weights);
-  std::vector<BestTree> trees;
-  for (std::size_t rank = 0; rank < k; ++rank) {
-    const Derivation* found = best.find(best.top(), static_cast<std::int32_t>(rank));
-    if (found == nullptr) break;
-    trees.push_back({found->score, {}});
-    best.write(best.top(), static_cast<std::int32_t>(rank), trees.back().choices);
-  }
-  return trees;
+  };
+  const std::int64_t a = plain_.node_at[s], b = plain_.node_at[t], nodes = plain_.node_at[s + 1] - a;
+  if (plain_.node_at[t + 1] - b != nodes || !equal(plain_.word, a, b, nodes)) return false;
+  if (!alike(plain_.choice_at, a, b, nodes)) return false;
+  const std::int64_t c = plain_.choice_at[a], d = plain_.choice_at[b], choices = plain_.choice_at[a + nodes] - c;
+  if (!equal(plain_.parameter, c, d, choices) || !alike(plain_.below_at, c, d, choices)) return false;
+  return equal(plain_.below, plain_.below_at[c], plain_.below_at[d], plain_.below_at[c + choices] - plain_.below_at[c]);
 }
 
 }  // namespace textmill::trees

@@ -247,7 +247,7 @@ def test_bad_forests_are_named() -> None:
         weave([])
     word = forest.word("a")
     forest.node("X", [Choice((word,))])
-    with pytest.raises(DataError, match="accepts no tree of forest 0"):
+    with pytest.raises(DataError, match="accepts no tree of forest 1"):
         weave([forest], acceptor=Acceptor.of(0, [(0, "b", 0, 1.0)], {0: 1.0}))
     woven = weave([forest])
     with pytest.raises(DataError, match="no tree of sentence 1 has a weight above 0"):

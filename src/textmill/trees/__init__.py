@@ -8,7 +8,8 @@ grammar       TreebankGrammar: the best trees of sentences
 rules         its rules, markovised and smoothed
 lexicon       its tags of words, known and unknown
 parsing       words into symbols, brackets into trees
-forest        packed forests, intersected with n-grams or automata
+forest        packed forests: many trees that share their parts
+weaving       forests intersected with n-grams or automata: sums, samples, best trees
 transfer      orders of a related language, forests of its trees
 """
 
@@ -19,12 +20,13 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.trees.categorical import CategoricalTree, SplitWorths
     from textmill.trees.code import tree_code
-    from textmill.trees.forest import Acceptor, Choice, PackedForest, WovenForests, WovenSample, weave
+    from textmill.trees.forest import Choice, PackedForest
     from textmill.trees.grammar import TreebankGrammar, bare_tree
     from textmill.trees.inspection import Rule, TreeRules, draw_tree, tree_rules, tree_text
     from textmill.trees.parsing import ScoredTree
     from textmill.trees.rows import EncodedRows
     from textmill.trees.transfer import Family, OrderModel, parse_families, propose_families
+    from textmill.trees.weaving import Acceptor, ForestRule, WovenForests, WovenSample, weave
 
 __all__ = [
     "Acceptor",
@@ -32,6 +34,7 @@ __all__ = [
     "Choice",
     "EncodedRows",
     "Family",
+    "ForestRule",
     "OrderModel",
     "PackedForest",
     "Rule",
@@ -56,11 +59,12 @@ __getattr__, __dir__ = deferred(
     {
         "categorical": "CategoricalTree SplitWorths",
         "code": "tree_code",
-        "forest": "Acceptor Choice PackedForest WovenForests WovenSample weave",
+        "forest": "Choice PackedForest",
         "grammar": "TreebankGrammar bare_tree",
         "inspection": "Rule TreeRules draw_tree tree_rules tree_text",
         "parsing": "ScoredTree",
         "rows": "EncodedRows",
         "transfer": "Family OrderModel parse_families propose_families",
+        "weaving": "Acceptor ForestRule WovenForests WovenSample weave",
     },
 )
