@@ -403,8 +403,8 @@ nb::tuple chain_trees(const trees::CollapsedChain& chain, const BoundForests& fo
 
 void bind_transfer(nb::module_& m) {
   nb::class_<BoundForests>(m, "Forests", "Packed forests of sentences, intersected with an automaton.")
-      .def("__init__", &make_forests, "node_at"_a, "word"_a, "choice_at"_a, "below_at"_a, "below"_a,
-           "parameter"_a, "order"_a, "start"_a, "arc_at"_a, "label"_a, "target"_a, "final"_a)
+      .def("__init__", &make_forests, "node_at"_a, "word"_a, "choice_at"_a, "below_at"_a, "below"_a, "parameter"_a,
+           "order"_a, "start"_a, "arc_at"_a, "label"_a, "target"_a, "final"_a)
       .def("sample", &sample, "parameter"_a, "event"_a, "seed"_a, "iteration"_a, "wanted"_a, "threads"_a)
       .def("expect", &expect, "parameter"_a, "event"_a, "threads"_a)
       .def("best", &best, "parameter"_a, "event"_a, "k"_a, "threads"_a)

@@ -100,14 +100,15 @@ struct Step {
 // Intersections, one behind the other. Leaves stand before nodes with choices, and these before those above them; the
 // top is the last node of its structure.
 struct Woven {
-  std::vector<std::int32_t> structure;       // [S] of each sentence
-  std::vector<std::int64_t> node_at{0};      // [structures + 1]
-  std::vector<std::int32_t> leaves;          // [structures] how many nodes are leaves
-  std::vector<std::int32_t> entry;           // [N] event of a leaf; else the first choice, counted from the structure's
-  std::vector<std::int64_t> step_at{0};      // [structures + 1]
-  std::vector<Step> step;                    // [C] choices, those of a node together
-  std::vector<std::int32_t> origin;          // [C] choice of the plain forest of the sentence; -1 above the root, in a sweep
-  std::vector<std::int32_t> node, from, to;  // [N] plain node (-1: the top or an end; -2 - N: a part of N) and two states
+  std::vector<std::int32_t> structure;   // [S] of each sentence
+  std::vector<std::int64_t> node_at{0};  // [structures + 1]
+  std::vector<std::int32_t> leaves;      // [structures] how many nodes are leaves
+  std::vector<std::int32_t> entry;       // [N] event of a leaf; else the first choice, counted from the structure's
+  std::vector<std::int64_t> step_at{0};  // [structures + 1]
+  std::vector<Step> step;                // [C] choices, those of a node together
+  std::vector<std::int32_t> origin;  // [C] choice of the plain forest of the sentence; -1 above the root, in a sweep
+  std::vector<std::int32_t> node, from,
+      to;  // [N] plain node (-1: the top or an end; -2 - N: a part of N) and two states
 
   std::size_t sentences() const { return structure.size(); }
   std::size_t structures() const { return leaves.size(); }

@@ -59,8 +59,7 @@ void expect(const Woven& woven, const Bounds& at, const Weights& weights, const 
     const Step& step = woven.step[c];
     if (posterior[step.head] <= 0.0) continue;
     const double part =
-        posterior[step.head] *
-        detail::ratio(detail::product(step, weights.parameter[step.parameter], W), W[step.head]);
+        posterior[step.head] * detail::ratio(detail::product(step, weights.parameter[step.parameter], W), W[step.head]);
     posterior[step.left] += part;
     posterior[step.right] += part;
     parameters[step.parameter] += part;

@@ -80,9 +80,7 @@ inline double ratio(const Scaled& part, const Scaled& whole) {
 
 // Part of a sum, and the whole, on one scale.
 inline double part_of(double part, double) { return part; }
-inline double part_of(const Scaled& part, const Scaled& whole) {
-  return part.value * two_to(part.power - whole.power);
-}
+inline double part_of(const Scaled& part, const Scaled& whole) { return part.value * two_to(part.power - whole.power); }
 inline double whole_of(double whole) { return whole; }
 inline double whole_of(const Scaled& whole) { return whole.value; }
 

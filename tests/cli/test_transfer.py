@@ -66,6 +66,28 @@ def test_a_treebank_is_transferred(tmp_path: Path) -> None:
     assert len(list(read_trees(files["out.mrg"]))) == 120
     assert call("transfer", "best", files["m.mill"], "-k", 2).startswith("1\t")
     assert call("transfer", "best", files["m.mill"], "--consensus").count("\n") == 60
+    one = json.loads(call("transfer", "best", files["m.mill"], "--consensus", "--json").splitlines()[0])
+    assert 0 < one["brackets"][0]["share"] <= 1
+    lm = tmp_path / "lm.mill"
+    call("lm", "train", files["text.txt"], "--order", 3, "--case", "keep", "-o", lm)
+    better = call("transfer", "best", files["m.mill"], "--language-model", lm, "--beam", 5, "--json").splitlines()
+    assert set(json.loads(better[0])) == {"sentence", "log_posterior", "tree"}
+    assert len(better) == 60
+    for by in ("rejection", "forest"):
+        assert call("transfer", "sample", files["m.mill"], "--by", by).count("\n") == 60
+    rules = call("transfer", "forest", files["source.mrg"], "--model", files["m.mill"]).splitlines()
+    assert rules[0] == "node\tbelow\tprobability"
+    assert "--families and --model" in call("transfer", "forest", files["source.mrg"], code=2)
+    without = [*run[:5], "-o", files["m.mill"], "--max-iter", 20, "--burn-in", 10, "--order", 3]
+    assert call(*without, "--language-model", lm, "--show", "sticks").startswith("parameter\tmean")
+    assert call(*without, "--text", files["text.txt"], "--full", "--show", "events").startswith("event\tmean\tlow")
+    machine = tmp_path / "machine.txt"
+    machine.write_text("".join(f"0 0 {w} {w} 1\n" for w in "anv") + "0 1\n")
+    (tmp_path / "symbols.txt").write_text("<eps> 0\na 1\nn 2\nv 3\n")
+    symbols = ["--isymbols", tmp_path / "symbols.txt", "--osymbols", tmp_path / "symbols.txt"]
+    call("fst", "compile", *symbols, "--keep_isymbols", machine, tmp_path / "machine.fst")
+    assert call(*without, "--acceptor", tmp_path / "machine.fst").startswith("parameter\tmean")
+    call(*without, code=1)
 
 
 def test_a_forest_is_printed(tmp_path: Path) -> None:
@@ -76,6 +98,7 @@ def test_a_forest_is_printed(tmp_path: Path) -> None:
     assert len(lines) == 40
     assert "(#, C, v): 2" in lines
     assert call(*arguments, "--dot").startswith("digraph forest {")
+    assert "(#, C..., a): 1" in call(*arguments, "--no-binarize").splitlines()
     assert call(*arguments, "--sentence", 2, code=1) == ""
 
 

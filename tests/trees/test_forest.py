@@ -154,6 +154,140 @@ def test_any_acceptor_can_be_intersected(seed: int) -> None:
     assert math.exp(woven.expect(xi, woven.start_weights)[0][0]) == pytest.approx(total, rel=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_choices_of_many_nodes_are_swept_as_they_are(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    forest = PackedForest()
+    words = [forest.word(str(word), name=f"{word}{at}") for at, word in enumerate(rng.choice(list("abc"), 4))]
+    pair = forest.node("P", [Choice((words[0], words[1]), 0), Choice((words[1], words[0]), 1)])
+    orders = [tuple(int(n) for n in rng.permutation([pair, words[2], words[3], words[0]])) for _ in range(4)]
+    forest.node("X", [Choice(order, int(rng.integers(-1, 5))) for order in orders])
+    order = int(rng.integers(1, 4))
+    binary, swept = weave([forest], order=order), weave([forest], order=order, binarize=False)
+    xi = rng.random(5)
+    weight = {event: float(rng.random()) for event in {*binary.events, *swept.events}}
+    both = [(woven, np.array([weight[event] for event in woven.events])) for woven in (binary, swept)]
+    log_z, counts, _ = zip(*(woven.expect(xi, events) for woven, events in both), strict=True)
+    assert log_z[0] == pytest.approx(log_z[1], rel=1e-12)
+    np.testing.assert_allclose(counts[0], counts[1], rtol=1e-10)
+    best = [
+        [(score, str(woven.forests[0].tree(d))) for score, d in woven.best(xi, events, 50)[0]] for woven, events in both
+    ]
+    assert sorted(tree for _, tree in best[0]) == sorted(tree for _, tree in best[1])
+    assert [score for score, _ in best[0]] == pytest.approx([score for score, _ in best[1]], rel=1e-12)
+    drawn = swept.sample(xi, both[1][1]).derivations[0]
+    assert str(swept.forests[0].tree(drawn)) in {tree for _, tree in best[1]}
+    assert any("X..." in triple for triple in swept.triples())
+
+
+def test_rejection_draws_the_same_trees_and_its_tries_are_those_of_theory() -> None:
+    woven, xi, events = example()
+    many = weave([woven.forests[0]] * 4000)
+    own = events[[woven.events.index(event) for event in many.events]]
+    tries, derivations = many.reject(xi, own, random_state=3)
+    best = woven.best(xi, events, 12)[0]
+    log_z = np.logaddexp.reduce([score for score, _ in best])
+    expected = {tuple(d): 4000 * math.exp(score - log_z) for score, d in best}
+    seen = dict.fromkeys(expected, 0)
+    for derivation in derivations:
+        seen[tuple(derivation)] += 1
+    assert sum((seen[d] - n) ** 2 / n for d, n in expected.items()) < 31.26
+    fringe = {d: woven.tree_log_weight(d, np.ones(13), events) for d in expected}
+    alone = woven.expect(xi, np.ones(len(events)))[0][0]  # proposals: the forest without n-grams
+    taken = math.exp(log_z - alone - max(fringe.values()))
+    assert tries.mean() == pytest.approx(1 / taken, rel=0.05)
+    assert many.reject(xi, own, random_state=3, n_jobs=3)[1] == derivations
+    with pytest.raises(DataError, match="none of 1 proposals for sentence"):
+        many.reject(xi, own, max_tries=1)
+
+
+def test_shares_of_choices_are_a_normalised_grammar() -> None:
+    woven, xi, events = example()
+    totals: dict[str, float] = {}
+    for rule in woven.grammar(xi, events):
+        totals[rule.node] = totals.get(rule.node, 0.0) + rule.probability
+    assert list(totals.values()) == pytest.approx([1.0] * len(totals))
+    by_top = {rule.below[0]: rule.probability for rule in woven.grammar(xi, events) if "ROOT" in rule.node}
+    assert by_top["(#, C, n)"] == pytest.approx(7389 / 15625000 / (601623 / 500000000))
+    alone = weave([woven.forests[0]], order=1)
+    rules = {rule.below: rule.probability for rule in alone.grammar(xi, np.ones(alone.n_events)) if "S," in rule.node}
+    assert sorted(rules.values())[-2:] == pytest.approx([0.3 / 1.1, 0.8 / 1.1])
+    assert math.exp(alone.expect(xi, np.ones(alone.n_events))[0][0]) == pytest.approx((0.7 + 0.5 + 0.4) * 1.1 * 1.1)
+
+
+@pytest.mark.parametrize("beam", [0.0, 0.3, 1.5, 50.0])
+def test_a_pruned_forest_keeps_every_tree_within_the_beam(beam: float) -> None:
+    woven, xi, events = example()
+    pruned = woven.pruned(xi, events, beam=beam)[0]
+    best = woven.best(xi, events, 12)[0]
+    near = {str(woven.forests[0].tree(d)) for score, d in best if score >= best[0][0] - beam}
+    left = {str(tree) for tree in pruned.trees()}
+    assert near <= left
+    assert (len(left) == 12) == (beam == 50.0)
+    again = weave([pruned])
+    own = events[[woven.events.index(event) for event in again.events]]
+    assert again.best(xi, own)[0][0][0] == pytest.approx(best[0][0], rel=1e-12)
+
+
+def test_choices_that_are_left_must_make_a_tree() -> None:
+    forest = OrderModel(parse_families(FAMILIES)).forest(SOURCE)
+    with pytest.raises(DataError, match="no tree is left"):
+        forest.kept([False] * forest.n_choices)
+    with pytest.raises(DataError, match="2 values do not say which of"):
+        forest.kept([True] * 2)
+
+
+def test_equal_forests_share_a_structure_and_are_counted_each() -> None:
+    model = OrderModel(parse_families(FAMILIES))
+    other = parse_tree("(C (v v) (S (n n1) (a a1)) (O (a a2) (n n2)))")
+    forests = [model.forest(tree) for tree in (SOURCE, other, SOURCE, SOURCE)]
+    woven = weave(forests)
+    assert woven.n_structures == 2
+    xi = np.array([float(p) for p in parameters()])
+    own = np.array([float(eval(BIGRAMS[h[-1] if h else "#"].get(w, "0"))) for h, w in woven.events])
+    log_z, counts, seen = woven.expect(xi, own)
+    apart = [weave([forest]) for forest in forests]
+    parts = [one.expect(xi, own[[woven.events.index(event) for event in one.events]]) for one in apart]
+    assert log_z.tolist() == pytest.approx([part[0][0] for part in parts])
+    np.testing.assert_allclose(counts, sum(part[1] for part in parts), rtol=1e-12)
+    assert seen.sum() == pytest.approx(sum(part[2].sum() for part in parts))
+    assert len(woven.sample(xi, own).derivations) == 4
+
+
+def test_values_beyond_doubles_give_the_same_counts_and_samples() -> None:
+    woven, xi, events = example()
+    many = weave([woven.forests[0]] * 20)
+    own = events[[woven.events.index(event) for event in many.events]]
+    plain, far = many.expect(xi, own), many.expect(xi, own * 1e-200)
+    np.testing.assert_allclose(far[0], plain[0] + 6 * math.log(1e-200), rtol=1e-12)
+    np.testing.assert_allclose(far[1], plain[1], rtol=1e-10)
+    assert many.sample(xi, own).derivations == many.sample(xi, own * 1e-200).derivations
+
+
+def test_sizes_of_forests_with_all_orders_grow_polynomially() -> None:
+    nodes = []
+    for size in (10, 20, 40):
+        forest = PackedForest()
+        level = [forest.word(f"w{at}") for at in range(size)]
+        while len(level) > 1:
+            groups = [level[at : at + 4] for at in range(0, len(level), 4)]
+            level = [forest.node("X", [Choice(order) for order in itertools.permutations(group)]) for group in groups]
+        sizes = weave([forest]).sizes()
+        assert sizes["all_nodes"] <= size**2 * len(forest.binarized().names)
+        nodes.append(sizes["all_nodes"])
+    assert nodes[2] / nodes[1] < 2**4
+    assert nodes[1] / nodes[0] < 2**4
+
+
+def test_a_forest_that_is_too_deep_is_named() -> None:
+    forest = PackedForest()
+    top = forest.word("a")
+    for _ in range(6000):
+        top = forest.node("X", [Choice((top,))])
+    with pytest.raises(DataError, match="forest 1 is deeper than 5000 levels"):
+        weave([forest])
+
+
 def test_machines_of_fst_are_acceptors() -> None:
     from textmill.fst import Fst, SymbolTable
 
@@ -227,6 +361,8 @@ def test_families_are_proposed_from_frequent_rules() -> None:
         ("NP: JJ NN | NN", "line 1: family 'NP': all orders must have the same children"),
         ("NP: JJ NN | JJ NN", "an order stands there twice"),
         (": a b | b a", "needs labels and orders"),
+        ("this is: any text", "line 1: family 'this is' has nothing to change"),
+        ("NP: NN | NN", "nothing to change"),
     ],
 )
 def test_bad_families_are_named(text: str, message: str) -> None:

@@ -29,8 +29,15 @@ def run(
         Path, typer.Option(metavar="FILE", help="Orders that may change: NP: JJ NN | NN JJ, one family per line.")
     ],
     text: Annotated[
-        str, typer.Option(metavar="FILE", help="Raw text of the target language: tags or words, one sentence per line.")
-    ],
+        str | None,
+        typer.Option(metavar="FILE", help="Raw text of the target language: tags or words, one sentence per line."),
+    ] = None,
+    language_model: Annotated[
+        Path | None, typer.Option(metavar="MODEL", help="An n-gram model of `textmill lm train`, instead of --text.")
+    ] = None,
+    acceptor: Annotated[
+        Path | None, typer.Option(metavar="MACHINE", help="A weighted machine of `textmill fst`, instead of --text.")
+    ] = None,
     fringe: Annotated[str, typer.Option(help="What the raw text is made of: tags or words.")] = "tags",
     order: Annotated[int, typer.Option(help="Length of the n-grams.")] = 2,
     full: Annotated[bool, typer.Option("--full", help="Learn the n-grams along with the trees.")] = False,
@@ -46,6 +53,9 @@ def run(
     checkpoint: Annotated[
         Path | None, further_output("File to keep the state of the chains in, and to go on from.")
     ] = None,
+    show: Annotated[
+        str, typer.Option(help="What to print: parameters, sticks (shares of what is left of a row), or events.")
+    ] = "parameters",
     plot: Annotated[Path | None, figure_option("Also draw the log likelihood of the chains.")] = None,
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -56,8 +66,10 @@ def run(
     Example: textmill transfer run source.mrg --families orders.txt --text target.tags -o transfer.mill
     """
     from textmill.corpus import open_lines, read_text
+    from textmill.model import check_choice
     from textmill.tasks.transfer import TreebankTransfer
 
+    check_choice("show", show, ("parameters", "sticks", "events"))
     model = TreebankTransfer(
         families=read_text(families),
         fringe=fringe,
@@ -73,19 +85,23 @@ def run(
         random_state=seed,
         n_jobs=jobs,
     )
-    corpus = (words for _, line in open_lines(text) if (words := line.split()))
-    model.fit(_read(trees), corpus=corpus, checkpoint=checkpoint)
+    sources: dict[str, Any] = {
+        "corpus": text and (words for _, line in open_lines(text) if (words := line.split())),
+        "language_model": language_model and _language_model(language_model),
+        "acceptor": acceptor and _acceptor(acceptor),
+    }
+    model.fit(_read(trees), **sources, checkpoint=checkpoint)
     model.save(output)
     if plot is not None:
         from textmill.plot import save
         from textmill.tasks.transfer import draw_traces
 
         save(draw_traces(model), plot)
-    columns = model.summary().to_dict()
+    columns = model.summary(show).to_dict()
     if json:
         typer.echo(json_line({"converged": model.converged_, "iterations": model.n_iter_, **columns}))
         return
-    table = Printed({name: "" if name in ("parameter", "weak") else ".4g" for name in columns})
+    table = Printed({name: "" if name in ("parameter", "event", "weak") else ".4g" for name in columns})
     for row in zip(*columns.values(), strict=True):
         table.row(**dict(zip(columns, row, strict=True)))
 
@@ -95,6 +111,12 @@ def sample(
     model: _Model,
     output: _Output = "-",
     k: Annotated[int, answers("Number of treebanks, one behind the other.")] = 1,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="intersection; rejection, which is slow and draws the same; forest, which leaves the n-grams out."
+        ),
+    ] = "intersection",
     to: _To = "trees",
     jobs: Jobs = None,
     seed: Seed = 0,
@@ -103,7 +125,7 @@ def sample(
 
     Example: textmill transfer sample transfer.mill -k 5 -o imputed.mrg
     """
-    _write((tree for trees in _load(model, jobs).sample(k, random_state=seed) for tree in trees), output, to)
+    _write((tree for trees in _load(model, jobs).sample(k, seed, by=by) for tree in trees), output, to)
 
 
 @app.command()
@@ -114,23 +136,44 @@ def best(
     consensus: Annotated[
         bool, typer.Option("--consensus", help="Of 100 samples the tree with most brackets in common with all.")
     ] = False,
+    language_model: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Judge the trees by an n-gram model of `textmill lm train`, of any order."),
+    ] = None,
+    beam: Annotated[
+        float, typer.Option(help="With --language-model: log of how much less probable a tree may be to be looked at.")
+    ] = 10.0,
     to: _To = "trees",
     jobs: Jobs = None,
+    json: Json = False,
 ) -> None:
-    """Write the most probable target trees.
+    """Write the most probable target trees; with --json also how sure they are.
 
     Example: textmill transfer best transfer.mill -o imputed.mrg
     """
     from textmill.corpus import writer
 
     transfer = _load(model, jobs)
-    if consensus:
+    other = None if language_model is None else _language_model(language_model)
+    if consensus and json:
+        with writer(output) as out:
+            for tree, shares in transfer.consensus():
+                brackets = [
+                    {"label": label, "words": words, "share": share} for (words, label), share in shares.items()
+                ]
+                out.write(json_line({"tree": str(tree), "brackets": brackets}) + "\n")
+    elif consensus:
         _write((tree for tree, _ in transfer.consensus()), output, to)
+    elif json:
+        with writer(output) as out:
+            for number, trees in enumerate(transfer.best(k, language_model=other, beam=beam), 1):
+                for tree, score in trees:
+                    out.write(json_line({"sentence": number, "log_posterior": score, "tree": str(tree)}) + "\n")
     elif k == 1:
-        _write((trees[0][0] for trees in transfer.best()), output, to)
+        _write((trees[0][0] for trees in transfer.best(language_model=other, beam=beam)), output, to)
     else:
         with writer(output) as out:
-            for number, trees in enumerate(transfer.best(k), 1):
+            for number, trees in enumerate(transfer.best(k, language_model=other, beam=beam), 1):
                 for tree, score in trees:
                     out.write(f"{number}\t{score:.4f}\t{tree}\n")
 
@@ -138,9 +181,16 @@ def best(
 @app.command()
 def forest(
     trees: _Trees,
-    families: Annotated[Path, typer.Option(metavar="FILE", help="Orders that may change.")],
+    families: Annotated[Path | None, typer.Option(metavar="FILE", help="Orders that may change.")] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="Print rules of the forest without n-grams, with a model's probabilities."),
+    ] = None,
     sentence: Annotated[int, typer.Option(min=1, help="Which tree, from 1.")] = 1,
     fringe: Annotated[str, typer.Option(help="What n-grams are made of: tags or words.")] = "tags",
+    binarize: Annotated[
+        bool, typer.Option(help="Make choices binary first; else sweep those of many nodes from the left.")
+    ] = True,
     dot: Annotated[bool, typer.Option("--dot", help="Write a drawing for Graphviz.")] = False,
 ) -> None:
     """Print the forest of a tree, intersected with bigrams: nodes (a, N, b) with their numbers of choices.
@@ -151,13 +201,21 @@ def forest(
 
     from textmill.corpus import read_text
     from textmill.errors import DataError
+    from textmill.tasks.transfer import forest_rules
     from textmill.trees import OrderModel, parse_families, weave
 
+    if (families is None) == (model is None):
+        raise typer.BadParameter("pass one of --families and --model")
     tree = next(islice(_read(trees), sentence - 1, None), None)
     if tree is None:
         raise DataError(f"there is no tree {sentence}; name a smaller number")
-    packed = OrderModel(parse_families(read_text(families))).forest(tree, fringe=fringe)
-    typer.echo(packed.dot() if dot else "\n".join(weave([packed]).triples()), nl=not dot)
+    if model is not None:
+        table = Printed({"node": "", "below": "", "probability": ".6g"})
+        for rule in forest_rules(_load(model, None), tree):
+            table.row(node=rule.node, below=" ".join(rule.below), probability=rule.probability)
+        return
+    packed = OrderModel(parse_families(read_text(str(families)))).forest(tree, fringe=fringe)
+    typer.echo(packed.dot() if dot else "\n".join(weave([packed], binarize=binarize).triples()), nl=not dot)
 
 
 @app.command()
@@ -185,6 +243,19 @@ def _load(path: Path, jobs: int | None) -> Any:
     from textmill.tasks.transfer import TreebankTransfer
 
     return load(path, expect=TreebankTransfer).set_params(n_jobs=jobs)
+
+
+def _language_model(path: Path) -> Any:
+    from textmill.lm import read_model
+
+    return read_model(path)
+
+
+def _acceptor(path: Path) -> Any:
+    from textmill.fst import read_fst
+    from textmill.trees import Acceptor
+
+    return Acceptor.from_machine(read_fst(path))
 
 
 def _read(sources: list[str]) -> Iterator[Any]:

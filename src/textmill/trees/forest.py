@@ -1,7 +1,7 @@
 """Packed forests of trees: many trees that share their parts.
 
 A forest is an acyclic and-or graph. A node is a word, or a label with choices; a choice is a list of nodes below with a
-weight, which is a parameter by number (-1 for weight 1). A forest can be enumerated, drawn, made binary, and cut down to
+weight, which is a parameter by number (-1 for weight 1). A forest can be enumerated, drawn, made binary, and cut to
 some of its choices; sums, samples and best trees are those of its intersection with an automaton (weaving.py).
 
 Cost: one visit per choice. Reference: Jansche (2005), Treebank transfer, section 4.
@@ -111,14 +111,19 @@ class PackedForest:
         ['(NP b)']
         """
         if len(choices) != self.n_choices:
-            raise DataError(f"{len(choices)} values do not say which of {self.n_choices} choices stay; pass one for each")
+            raise DataError(
+                f"{len(choices)} values do not say which of {self.n_choices} choices stay; pass one for each"
+            )
         ends = list(itertools.accumulate(map(len, self.choices)))
         left: list[list[Choice] | None] = [  # None: nothing can be made of the node
-            [choice for c, choice in enumerate(own, end - len(own)) if choices[c]] for own, end in zip(self.choices, ends, strict=True)
+            [choice for c, choice in enumerate(own, end - len(own)) if choices[c]]
+            for own, end in zip(self.choices, ends, strict=True)
         ]
         for at, own in enumerate(self.choices):
             if own:
-                left[at] = [choice for choice in left[at] or [] if all(left[node] is not None for node in choice.below)] or None
+                left[at] = [
+                    choice for choice in left[at] or [] if all(left[node] is not None for node in choice.below)
+                ] or None
         if left[-1] is None:
             raise DataError("no tree is left; keep more choices")
         reached = [False] * len(self.names)

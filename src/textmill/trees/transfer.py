@@ -49,6 +49,10 @@ class Family:
         name = " ".join(self.labels)
         if not self.labels or not self.orders:
             raise DataError(f"family {name!r} needs labels and orders, such as 'NP: JJ NN | NN JJ'")
+        if len(self.orders) < 2 or len(self.orders[0]) < 2:
+            raise DataError(
+                f"family {name!r} has nothing to change: write two orders of two or more children, between bars"
+            )
         if len({tuple(sorted(order)) for order in self.orders}) > 1:
             raise DataError(f"family {name!r}: all orders must have the same children")
         if len(set(self.orders)) < len(self.orders):

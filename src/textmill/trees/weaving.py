@@ -279,7 +279,9 @@ class WovenForests:
         self._check(best)
         return [
             forest.kept((through[begin:end] >= top - beam - 1e-9 * max(abs(top), 1.0)).tolist())
-            for forest, (begin, end), top in zip(self.forests, itertools.pairwise(at.tolist()), best.tolist(), strict=True)
+            for forest, (begin, end), top in zip(
+                self.forests, itertools.pairwise(at.tolist()), best.tolist(), strict=True
+            )
         ]
 
     def tree_log_weight(
@@ -343,7 +345,8 @@ def _split(at: Ints, flat: Ids) -> list[list[int]]:
 
 def _plain_arrays(forests: Sequence[PackedForest], words: dict[str, int]) -> tuple[Any, ...]:
     """The arrays of native/trees/forest.h."""
-    node_at, word, choice_at, below_at, below, parameter = [0], [], [0], [0], [], []
+    below: list[int] = []
+    node_at, word, choice_at, below_at, parameter = [0], [], [0], [0], []
     for forest in forests:
         for symbol, choices in zip(forest.symbols, forest.choices, strict=True):
             word.append(-1 if symbol is None else words.setdefault(symbol, len(words)))

@@ -1,4 +1,4 @@
-"""Treebank transfer: recovery of a known language, agreement of methods, correctness of the samplers, bad input."""
+"""Treebank transfer: recovery of a known language, agreement of methods, what models give, bad input."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from tests.reference.transfer import FAMILIES, SOURCE, source_tree, target_tree
 from textmill import load
@@ -23,11 +24,12 @@ from textmill.tasks.transfer import (
     draw_traces,
     effective_size,
     evaluate,
+    forest_rules,
     fringe_perplexity,
     split_r_hat,
     tree_of,
 )
-from textmill.trees import Acceptor
+from textmill.trees import Acceptor, weave
 
 
 @pytest.fixture(scope="module")
@@ -100,59 +102,6 @@ def test_the_full_model_with_much_text_is_the_reduced_one(
     np.testing.assert_allclose(full.weights_, reduced.weights_, atol=0.02)
 
 
-def test_samplers_are_correct_by_joint_simulation() -> None:
-    """Geweke (2004): parameters drawn from the prior, against chains that draw data and parameters in turn."""
-    rng = np.random.default_rng(1)
-    corpus = [target_tree(rng).tags() for _ in range(50)]
-    model = fitted([SOURCE] * 3, corpus, max_iter=2, burn_in=1, n_chains=1)
-    woven = model._restored()
-    rows = Rows.even(np.repeat(np.arange(5), [3, 3, 3, 2, 2]).astype(np.int32), 1.0)
-    lam = model.weights_
-    # a source is drawn given the target tree; the forest of each source is one of 12 with the same target trees
-    names = woven.forests[0]
-    sources = [[s, a, b] for s in range(3) for a in range(2) for b in range(2)]
-
-    def weights(xi: np.ndarray, source: list[int]) -> np.ndarray:
-        c = xi[:9].reshape(3, 3)[:, source[0]]
-        p = xi[9:].reshape(2, 2)
-        return np.array([c[t] * p[u, source[1]] * p[v, source[2]] for t, u, v in TARGETS])
-
-    TARGETS = sources
-    flat = [choice for choices in names.choices for choice in choices]
-    fringe = np.zeros(12)
-    for derivation in names.derivations():
-        orders = [flat[d].parameter for d in derivation if flat[d].parameter >= 0]
-        t, pair = orders[0] // 3, [(p - 9) // 2 for p in orders[1:]]
-        tree = names.tree(derivation)
-        own = [child.label for child in tree.children if isinstance(child, Tree) and child.label in "SO"]
-        u, v = pair if own == ["S", "O"] else pair[::-1]
-        ones = np.ones(13)
-        fringe[TARGETS.index([t, u, v])] = np.exp(woven.tree_log_weight(derivation, ones, lam))
-    fringe /= fringe.sum()  # p(T), on the trees of one sentence
-    n, draws = 6, 4000
-    forward = np.array([rows.draw(np.zeros(13), rng) for _ in range(draws)])
-    xi, chain = rows.draw(np.zeros(13), rng), []
-    targets = rng.choice(12, n, p=fringe)
-    for _ in range(draws):
-        counts = np.zeros(13)
-        for i in range(n):  # data given targets and parameters, then targets given data
-            t, u, v = TARGETS[targets[i]]
-            s = rng.choice(3, p=xi[:9].reshape(3, 3)[t] / xi[:9].reshape(3, 3)[t].sum())
-            a, b = (rng.choice(2, p=xi[9:].reshape(2, 2)[q] / xi[9:].reshape(2, 2)[q].sum()) for q in (u, v))
-            posterior = fringe * weights(xi, [int(s), int(a), int(b)])
-            targets[i] = rng.choice(12, p=posterior / posterior.sum())
-            t, u, v = TARGETS[targets[i]]
-            for entry in (3 * t + s, 9 + 2 * u + a, 9 + 2 * v + b):
-                counts[entry] += 1
-        xi = rows.draw(counts, rng)
-        chain.append(xi)
-    after = np.array(chain)
-    for power in (1, 2):
-        f, g = forward**power, after**power
-        error = np.sqrt(f.var(axis=0) / draws + g.var(axis=0) / effective_size(g[None])[: g.shape[1]])
-        assert (np.abs(f.mean(axis=0) - g.mean(axis=0)) / error < 4).all()
-
-
 def test_conjugate_updates_are_those_of_the_worked_example() -> None:
     rows = Rows(np.zeros(3, np.int32), np.array([2.0, 6.0, 1.0]), np.zeros(1))
     counts = np.array([1.0, 3.0, 0.0])
@@ -161,6 +110,31 @@ def test_conjugate_updates_are_those_of_the_worked_example() -> None:
     draws = np.array([rows.draw(counts, rng) for _ in range(4000)])
     np.testing.assert_allclose(draws.mean(axis=0), np.array([3, 9, 1]) / 13, atol=0.01)
     assert draws.sum(axis=1) == pytest.approx(np.ones(4000))
+
+
+def test_sticks_have_their_expected_logarithms_divergence_and_maximum() -> None:
+    rows = Rows.even(np.array([0, 0, 0, 1, 1], np.int32), 1.5, sticks=True)
+    counts, rng = np.array([4.0, 0.5, 2.0, 1.0, 3.0]), np.random.default_rng(0)
+    draws = np.array([rows.draw(counts, rng) for _ in range(8000)])
+    np.testing.assert_allclose(rows.geometric(counts), np.exp(np.log(draws).mean(axis=0)), rtol=0.05)
+    prior = np.array([rows.draw(np.zeros(5), rng) for _ in range(6000)])
+    np.testing.assert_allclose(rows.prior_deviation(), prior.std(axis=0), rtol=0.05)
+    inner = [0, 1, 3]
+    shares = rows.stick_shares(draws)[:, inner]
+    first, later = np.array([5.5, 2.0, 2.5]), np.array([4.0, 3.5, 4.5])
+    ratio = beta.logpdf(shares, first, later) - beta.logpdf(shares, 1.5, 1.5)
+    assert rows.divergence(counts) == pytest.approx(float(ratio.sum(axis=1).mean()), rel=0.05)
+    best = rows.maximum(counts)
+    np.testing.assert_allclose(rows.stick_shares(best)[inner], (first - 1) / (first + later - 2), rtol=1e-12)
+
+    def objective(x: np.ndarray) -> float:
+        return rows.log_prior(x) + float((counts * np.log(x)).sum())
+
+    for _ in range(50):  # no neighbor is better
+        other = best * np.exp(rng.normal(0, 0.05, 5))
+        other[:3] /= other[:3].sum()
+        other[3:] /= other[3:].sum()
+        assert objective(other) <= objective(best) + 1e-9
 
 
 def test_sticks_are_not_a_uniform_dirichlet() -> None:
@@ -174,11 +148,81 @@ def test_sticks_are_not_a_uniform_dirichlet() -> None:
         np.testing.assert_allclose(draws.mean(axis=0), rows.mean(np.array([4.0, 0.0, 2.0])), atol=0.012)
 
 
+@pytest.mark.parametrize("method", ["em", "variational"])
+def test_sticks_can_be_climbed_to(language: tuple[list[Tree], list[Tree], list[list[str]]], method: str) -> None:
+    _, sources, corpus = language
+    model = fitted(sources[:400], corpus, method=method, sticks=True, max_iter=300)
+    assert (np.diff(model.trace_[0]) > -1e-6 * abs(model.trace_[0, -1])).all()
+    assert model.parameters_[6:9].sum() == pytest.approx(1.0)
+    shares = model.summary("sticks").to_dict()["mean"]
+    x = model.parameters_[6:9]
+    assert shares[6:9] == pytest.approx([x[0], x[1] / (1 - x[0]), 1.0])
+
+
 def test_tiny_prior_counts_give_finite_draws() -> None:
     rows = Rows.even(np.zeros(4, np.int32), 1e-4)
     draw = rows.draw(np.zeros(4), np.random.default_rng(0))
     assert np.isfinite(draw).all()
     assert draw.sum() == pytest.approx(1.0)
+
+
+def test_n_grams_of_the_full_model_have_intervals(
+    language: tuple[list[Tree], list[Tree], list[list[str]]],
+) -> None:
+    _, sources, corpus = language
+    model = fitted(sources[:50], corpus[:200], full=True, max_iter=60, burn_in=20)
+    columns = model.summary("events").to_dict()
+    at = columns["event"].index("# -> v")
+    assert columns["low"][at] < columns["mean"][at] < columns["high"][at]
+    assert set(columns) == {"event", "mean", "low", "high", "r_hat", "ess"}
+    assert set(fitted(sources[:50], corpus[:200], max_iter=20, burn_in=5).summary("events").to_dict()) == {
+        "event",
+        "mean",
+    }
+
+
+def test_a_larger_language_model_judges_what_a_small_one_leaves(
+    language: tuple[list[Tree], list[Tree], list[list[str]]],
+) -> None:
+    gold, sources, corpus = language
+    model = fitted(sources[:200], corpus, max_iter=40, burn_in=10)
+    lm = NGramModel(order=4).fit(corpus)
+    wide = model.best(3, language_model=lm, beam=1000.0)
+    whole = weave(model._restored().forests, order=4)
+    weights = np.zeros(whole.n_events)
+    for at, (history, word) in enumerate(whole.events):
+        distribution = lm.distribution(history, start=len(history) < 3)
+        weights[at] = distribution[lm.id_of("</s>" if word == "$" else word)]
+    log_z = whole.expect(model.parameters_, weights)[0]
+    for s, (own, exact) in enumerate(zip(wide, whole.best(model.parameters_, weights, 3), strict=True)):
+        assert [score for _, score in own] == pytest.approx([score - log_z[s] for score, _ in exact], abs=1e-9)
+    narrow = [trees[0][0] for trees in model.best(language_model=lm, beam=4.0)]
+    assert np.mean([a == b[0][0] for a, b in zip(narrow, wide, strict=True)]) > 0.95
+    assert evaluate(gold[:200], narrow).exact_match > 0.4
+
+
+def test_proposals_without_n_grams_and_by_rejection(
+    language: tuple[list[Tree], list[Tree], list[list[str]]],
+) -> None:
+    gold, sources, corpus = language
+    model = fitted(sources, corpus, max_iter=40, burn_in=10)
+    rejected = evaluate(gold, model.sample(1, by="rejection")[0]).exact_match
+    assert rejected == pytest.approx(evaluate(gold, model.sample(1)[0]).exact_match, abs=0.05)
+    assert evaluate(gold, model.sample(1, by="forest")[0]).exact_match < rejected - 0.1
+    rules = forest_rules(model, SOURCE)
+    totals: dict[str, float] = {}
+    for rule in rules:
+        totals[rule.node] = totals.get(rule.node, 0.0) + rule.probability
+    assert list(totals.values()) == pytest.approx([1.0] * len(totals))
+
+
+def test_families_without_a_node_are_named() -> None:
+    with pytest.raises(DataError, match="no node of the trees has the label and the children of a family, such as 'X"):
+        TreebankTransfer(families="X: a b | b a").fit([SOURCE], corpus=[["a"]])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", WeakIdentification)
+        TreebankTransfer(families=f"{FAMILIES}\nX: a b | b a", max_iter=3, burn_in=1).fit([SOURCE], corpus=[["a"]])
+    assert "no node of the trees belongs to 1 of 3 families ('X: a b | b a')" in str(caught[0].message)
 
 
 def test_runs_are_the_same_for_any_number_of_threads_and_are_saved(
@@ -294,7 +338,7 @@ def test_dependency_trees_go_in_and_out() -> None:
         ({"full": True}, {"acceptor": Acceptor.of(0, [(0, "a", 0, 1.0)], {0: 1.0})}, "the full model learns n-grams"),
         ({"method": "guess"}, {"corpus": [["a"]]}, "method"),
         ({"families": ""}, {"corpus": [["a"]]}, "no family is declared"),
-        ({"sticks": True, "method": "em"}, {"corpus": [["a"]]}, "sticks are drawn by method 'gibbs' only"),
+        ({"sticks": True, "method": "collapsed"}, {"corpus": [["a"]]}, "method 'collapsed' has no sticks"),
         ({}, {"corpus": []}, "there is no raw text"),
         ({}, {"corpus": ["a n v"]}, "text 1 is a string"),
         ({"burn_in": 300}, {"corpus": [["a"]]}, "burn_in"),

@@ -1,6 +1,7 @@
 """A treebank for a related language: trees imputed from a treebank, raw text, and orders that may change.
 
-sampler       TreebankTransfer: Gibbs chains, collapsed or not, EM, variational inference
+sampler       TreebankTransfer: trees of a related language, and how sure they are
+chains        Gibbs chains, collapsed or not, EM, variational inference; checkpoints
 rows          multinomials given counts: draws and means
 fringes       n-grams of raw text, as weights and as prior counts
 diagnostics   R-hat and effective sample size
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from textmill.tasks.transfer.fringes import FringeCounts
     from textmill.tasks.transfer.pictures import draw_traces
     from textmill.tasks.transfer.rows import Rows
-    from textmill.tasks.transfer.sampler import TransferSummary, TreebankTransfer, WeakIdentification
+    from textmill.tasks.transfer.sampler import TransferSummary, TreebankTransfer, WeakIdentification, forest_rules
 
 __all__ = [
     "FringeCounts",
@@ -33,6 +34,7 @@ __all__ = [
     "draw_traces",
     "effective_size",
     "evaluate",
+    "forest_rules",
     "fringe_perplexity",
     "split_r_hat",
     "tree_of",
@@ -47,6 +49,6 @@ __getattr__, __dir__ = deferred(
         "fringes": "FringeCounts",
         "pictures": "draw_traces",
         "rows": "Rows",
-        "sampler": "TransferSummary TreebankTransfer WeakIdentification",
+        "sampler": "TransferSummary TreebankTransfer WeakIdentification forest_rules",
     },
 )

@@ -3,32 +3,25 @@
     p(S, T, Xi, Lam) = p(Lam) p(Xi) prod_i p(T_i | Lam) p(S_i | T_i, Xi)
 
 S_i: source trees; T_i: target trees; Lam: n-grams of the target language; Xi: p(source order | target order) of each
-family. Forests of all T_i are intersected with the n-grams once; then
-
-    gibbs         T ~ p(T | S, Xi, Lam), exactly;  Xi ~ Dirichlet(prior + counts);  in the full model Lam likewise
-    collapsed     Xi and Lam integrated out, one sentence after the other
-    em            Xi from expected counts, to a maximum of the posterior
-    variational   the same with exp E log, to a maximum of a lower bound
-
+family. Forests of all T_i are intersected with the n-grams once; then parameters are drawn or climbed to (chains.py).
 The reduced model keeps Lam fixed. Chains differ in their first draws; whether they came together, and which rows the
 data say little about, is reported and warned of.
 
-Cost: one visit per choice of the forests in every iteration, on all threads. References: Jansche (2005), Treebank
-transfer; Tanner & Wong (1987), The calculation of posterior distributions by data augmentation.
+Cost: one visit per choice of the forests in every iteration, on all threads. Reference: Jansche (2005), Treebank
+transfer.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from textmill._native import trees as native
 from textmill.arrays import Floats
 from textmill.corpus import Tree, parse_tree
 from textmill.errors import DataError
@@ -39,23 +32,20 @@ from textmill.model import (
     check_choice,
     check_fitted,
     check_range,
-    effective_jobs,
     seed_of,
 )
-from textmill.progress import track
 from textmill.tables import Table
+from textmill.tasks.transfer.chains import Checkpoint, Schedule, ascend, run_chains
 from textmill.tasks.transfer.diagnostics import effective_size, split_r_hat
 from textmill.tasks.transfer.fringes import FringeCounts, model_weights
-from textmill.tasks.transfer.rows import Rows, generator_of
-from textmill.trees import Acceptor, OrderModel, WovenForests, parse_families, weave
+from textmill.tasks.transfer.rows import Rows
+from textmill.trees import Acceptor, ForestRule, OrderModel, WovenForests, parse_families, weave
 
-__all__ = ["TransferSummary", "TreebankTransfer", "WeakIdentification"]
+__all__ = ["TransferSummary", "TreebankTransfer", "WeakIdentification", "forest_rules"]
 
 METHODS = ("gibbs", "collapsed", "em", "variational")
-_KEPT = 100  # draws of a chain that are kept at most
 _WEAK = 0.5  # share of its prior deviation that the deviation of a well identified parameter stays below
 _APART = 1.1  # R-hat of chains that have not come together
-_SHARE = 1 << 20
 
 
 class WeakIdentification(UserWarning):
@@ -190,46 +180,82 @@ class TreebankTransfer(Estimator, Model):
         self.sources_ = StringTable(str(tree) for tree in sources)
         model = OrderModel(parse_families(self.families))
         self._woven = woven = self._weave(model, sources, acceptor)
+        _check_families(model, woven)
         rows = Rows.even(model.row, self.prior, sticks=self.sticks)
         events = self._events(woven, corpus, language_model, acceptor)
         self.histories_ = StringTable(" ".join(history) for history, _ in woven.events)
         self.words_ = StringTable(word for _, word in woven.events)
         if not woven.events:  # of an acceptor
             self.histories_ = self.words_ = StringTable([""] * woven.n_events)
-        if self.method in ("gibbs", "collapsed"):
-            self._sample_chains(woven, rows, events, model, checkpoint)
-        else:
-            self._ascend(woven, rows, events)
+        plan = Schedule(
+            self.method,
+            self.n_chains,
+            self.max_iter,
+            self.burn_in,
+            self.tolerance,
+            seed_of(self.random_state, 0),
+            self.n_jobs,
+        )
+        saved, sampled = Checkpoint(checkpoint, self, woven), self.method in ("gibbs", "collapsed")
+        learned = run_chains(woven, rows, events, plan, saved) if sampled else ascend(woven, rows, events, plan)
+        self.parameters_, self.weights_ = learned.parameters, learned.weights
+        self.draws_, self.event_draws_ = learned.draws, learned.event_draws
+        self.row_counts_, self.trace_ = learned.row_counts, learned.trace
+        self.n_iter_, self.converged_ = learned.trace.shape[1], learned.converged
+        if sampled:
+            self._judge(model)
         return self
 
     # ---- what it gives
 
-    def best(self, k: int = 1) -> list[list[tuple[Tree, float]]]:
-        """Return the k most probable target trees of each source tree, with log posterior probabilities."""
-        woven = self._restored()
-        log_z = woven.expect(self.parameters_, self.weights_, self.n_jobs)[0]
-        trees = woven.best(self.parameters_, self.weights_, k, self.n_jobs)
+    def best(
+        self, k: int = 1, *, language_model: Any = None, order: int | None = None, beam: float = 10.0
+    ) -> list[list[tuple[Tree, float]]]:
+        """Return the k most probable target trees of each source tree, with log posterior probabilities.
+
+        With a `language_model`, an n-gram model of `textmill.lm`, trees are judged by it instead: forests are first cut
+        to the trees near the best ones by the present model (`beam`: log of how much less probable they may be), then
+        intersected with n-grams of `order`, by default that of the language model. Log posteriors are then those among
+        the trees that are left.
+        """
+        woven, weights = self._restored(), self.weights_
+        if language_model is not None:
+            length = int(language_model.order) if order is None else order
+            woven = weave(woven.pruned(self.parameters_, weights, beam=beam, n_jobs=self.n_jobs), order=length)
+            weights = model_weights(language_model, woven.events, length)
+        log_z = woven.expect(self.parameters_, weights, self.n_jobs)[0]
+        trees = woven.best(self.parameters_, weights, k, self.n_jobs)
         return [
             [(woven.forests[s].tree(derivation), score - float(log_z[s])) for score, derivation in best]
             for s, best in enumerate(trees)
         ]
 
-    def sample(self, k: int = 1, random_state: int | None = None) -> list[list[Tree]]:
-        """Return k treebanks drawn from the posterior: each by another draw of the parameters."""
+    def sample(self, k: int = 1, random_state: int | None = None, *, by: str = "intersection") -> list[list[Tree]]:
+        """Return k treebanks drawn from the posterior: each by another draw of the parameters.
+
+        by="rejection" draws from the forest alone until the n-grams take a tree: the same distribution, more slowly.
+        by="forest" leaves the n-grams out.
+        """
+        check_choice("by", by, ("intersection", "rejection", "forest"))
         woven, seed = self._restored(), seed_of(self.random_state if random_state is None else random_state, 0)
         draws = self.draws_.reshape(-1, self.draws_.shape[2])
         events = self.event_draws_.reshape(-1, self.event_draws_.shape[2])
         out = []
         for number in range(k):
             at = number * len(draws) // k if k <= len(draws) else number % max(len(draws), 1)
-            drawn = woven.sample(
-                draws[at] if len(draws) else self.parameters_,
-                events[at] if len(events) else self.weights_,
-                random_state=seed,
-                iteration=(1 << 40) // max(len(woven.forests), 1) + number,
-                n_jobs=self.n_jobs,
-            )
-            out.append([f.tree(choices) for f, choices in zip(woven.forests, drawn.derivations, strict=True)])
+            xi = draws[at] if len(draws) else self.parameters_
+            lam = events[at] if len(events) else self.weights_
+            if by == "rejection":
+                derivations = woven.reject(xi, lam, random_state=seed + number, n_jobs=self.n_jobs)[1]
+            else:
+                derivations = woven.sample(
+                    xi,
+                    np.ones(len(lam)) if by == "forest" else lam,
+                    random_state=seed,
+                    iteration=(1 << 40) // max(len(woven.forests), 1) + number,
+                    n_jobs=self.n_jobs,
+                ).derivations
+            out.append([f.tree(choices) for f, choices in zip(woven.forests, derivations, strict=True)])
         return out
 
     def consensus(self, k: int = 100, random_state: int | None = None) -> list[tuple[Tree, dict[Any, float]]]:
@@ -253,16 +279,27 @@ class TreebankTransfer(Estimator, Model):
         """Return log p(source trees) under the parameters."""
         return float(self._restored().expect(self.parameters_, self.weights_, self.n_jobs)[0].sum())
 
-    def summary(self) -> TransferSummary:
-        """Return each parameter with mean, interval, R-hat, effective sample size and row count."""
+    def summary(self, of: str = "parameters") -> TransferSummary:
+        """Return each parameter with mean, 95 % interval, R-hat, effective sample size and row count.
+
+        of="sticks" gives each parameter as a share of what those before it in its row have left, whatever the prior
+        was; of="events" gives the n-grams, which have intervals in the full model.
+        """
         check_fitted(self)
+        check_choice("of", of, ("parameters", "sticks", "events"))
+        if of == "events":
+            if not any(self.words_):
+                raise DataError("a model with an acceptor has no n-grams")
+            names = [f"{h or '#'} -> {w}" for h, w in zip(self.histories_, self.words_, strict=True)]
+            return TransferSummary({"event": names} | _moments(self.weights_, self.event_draws_))
         model = OrderModel(parse_families(self.families))
-        columns: dict[str, Any] = {"parameter": model.names, "mean": self.parameters_.tolist()}
-        if self.draws_.shape[1]:
-            flat = self.draws_.reshape(-1, self.draws_.shape[2])
-            low, high = np.quantile(flat, [0.025, 0.975], axis=0)
-            columns |= {"low": low.tolist(), "high": high.tolist()}
-            columns |= {"r_hat": split_r_hat(self.draws_).tolist(), "ess": effective_size(self.draws_).tolist()}
+        means, draws = self.parameters_, self.draws_
+        if of == "sticks":
+            rows = Rows.even(model.row, self.prior)
+            draws = rows.stick_shares(draws)
+            means = draws.mean(axis=(0, 1)) if draws.shape[1] else rows.stick_shares(means)
+        columns: dict[str, Any] = {"parameter": model.names} | _moments(means, draws)
+        if draws.shape[1] and of == "parameters":
             columns["weak"] = self._weak(model).tolist()
         columns["nodes"] = self.row_counts_[model.row].tolist()
         return TransferSummary(columns)
@@ -279,8 +316,8 @@ class TreebankTransfer(Estimator, Model):
         check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("burn_in", self.burn_in, at_least=0, below=self.max_iter, whole=True)
         check_range("tolerance", self.tolerance, at_least=0)
-        if self.sticks and self.method != "gibbs":
-            raise DataError("sticks are drawn by method 'gibbs' only; leave sticks out for the others")
+        if self.sticks and self.method == "collapsed":
+            raise DataError("method 'collapsed' has no sticks; take another method, or leave sticks out")
 
     def _weave(self, model: OrderModel, sources: Sequence[Tree], acceptor: Acceptor | None) -> WovenForests:
         forests = []
@@ -305,106 +342,9 @@ class TreebankTransfer(Estimator, Model):
         rows = Rows(row, alpha, np.maximum(total - rows.totals(alpha), 0.0))
         return rows if self.full else rows.mean(np.zeros(len(alpha)))
 
-    def _sample_chains(
-        self, woven: WovenForests, rows: Rows, events: Rows | Floats, model: OrderModel, checkpoint: Any
-    ) -> None:
-        seed, n = seed_of(self.random_state, 0), self.max_iter
-        every = -(-(n - self.burn_in) // _KEPT)
-        selected = range(self.burn_in, n, every)
-        shape = (self.n_chains, len(selected))
-        draws = np.zeros((*shape, model.n_parameters))
-        event_draws = (
-            np.zeros((*shape, woven.n_events))
-            if isinstance(events, Rows)
-            else np.zeros((self.n_chains, 0, woven.n_events))
-        )
-        trace, counts = np.zeros((self.n_chains, n)), np.zeros(model.n_parameters)
-        means, event_means = np.zeros(model.n_parameters), np.zeros(woven.n_events)
-        saved = _Checkpoint(checkpoint, self, woven)
-        xi = np.zeros((self.n_chains, model.n_parameters))
-        lam = np.zeros((self.n_chains, woven.n_events))
-        arrays = {"draws": draws, "event_draws": event_draws, "trace": trace, "counts": counts, "xi": xi, "lam": lam}
-        arrays |= {"means": means, "event_means": event_means}
-        first = saved.restore(arrays)
-        chains: list[Any] = []
-        if first == 0 or self.method == "collapsed":
-            first = 0
-            for c in range(self.n_chains):
-                rng = generator_of(seed, c, 0)
-                xi[c] = rows.draw(np.zeros(model.n_parameters), rng)
-                lam[c] = events.draw(np.zeros(woven.n_events), rng) if isinstance(events, Rows) else events
-                if self.method == "collapsed":
-                    chains.append(_collapsed(woven, rows, events))
-        for iteration in track(range(first, n), "sampling", unit="iterations"):
-            for c in range(self.n_chains):
-                rng = generator_of(seed, c, iteration + 1)
-                if self.method == "collapsed":
-                    chains[c].scan(seed + c * _SHARE, iteration)
-                    used, seen = chains[c].counts()
-                else:
-                    drawn = woven.sample(
-                        xi[c],
-                        lam[c],
-                        random_state=seed + c * _SHARE,
-                        iteration=iteration,
-                        trees=False,
-                        n_jobs=self.n_jobs,
-                    )
-                    used, seen = drawn.parameter_counts, drawn.event_counts
-                    trace[c, iteration] = drawn.log_z.sum()
-                xi[c] = rows.draw(used, rng)
-                if isinstance(events, Rows):
-                    lam[c] = events.draw(seen, rng)
-                if self.method == "collapsed":
-                    trace[c, iteration] = woven.native.expect(xi[c], lam[c], effective_jobs(self.n_jobs))[0].sum()
-                if iteration >= self.burn_in:
-                    counts += used
-                    means += rows.mean(used)  # means given the trees vary less than draws
-                    event_means += events.mean(seen) if isinstance(events, Rows) else events
-                    if (iteration - self.burn_in) % every == 0:
-                        draws[c, (iteration - self.burn_in) // every] = xi[c]
-                        if isinstance(events, Rows):
-                            event_draws[c, (iteration - self.burn_in) // every] = lam[c]
-            saved.write(arrays, iteration + 1)
-        size = self.n_chains * (n - self.burn_in)
-        self.parameters_, self.weights_ = means / size, event_means / size
-        self.draws_, self.event_draws_, self.trace_, self.n_iter_ = draws, event_draws, trace, n
-        self.row_counts_ = rows.totals(counts / size)
-        self._judge(model)
-
-    def _ascend(self, woven: WovenForests, rows: Rows, events: Rows | Floats) -> None:
-        """EM or variational inference."""
-        variational = self.method == "variational"
-        used = generator_of(seed_of(self.random_state, 0), 0, 0).random(len(rows.row))  # even rows would stay even
-        seen = np.zeros(woven.n_events)
-        trace: list[float] = []
-        self.converged_ = False
-        for _ in track(range(self.max_iter), "iterations", unit="iterations"):
-            if variational:
-                xi, lam = rows.geometric(used), events.geometric(seen) if isinstance(events, Rows) else events
-            else:
-                xi, lam = _maximum(rows, used), events.mean(seen) if isinstance(events, Rows) else events
-            log_z, next_used, next_seen = woven.expect(xi, lam, self.n_jobs)
-            value = float(log_z.sum())
-            if variational:
-                value -= rows.divergence(used) + (events.divergence(seen) if isinstance(events, Rows) else 0.0)
-            else:
-                with np.errstate(divide="ignore"):
-                    value += float((np.log(np.maximum(xi, 1e-300)) * (rows.alpha - 1.0)).sum())
-            used, seen = next_used, next_seen
-            trace.append(value)
-            if len(trace) > 2 and abs(trace[-1] - trace[-2]) <= self.tolerance * abs(trace[-1]):
-                self.converged_ = True
-                break
-        self.parameters_ = rows.mean(used) if variational else _maximum(rows, used)
-        self.weights_ = events.mean(seen) if isinstance(events, Rows) else np.asarray(events)
-        self.draws_, self.event_draws_ = np.zeros((1, 0, len(used))), np.zeros((1, 0, woven.n_events))
-        self.trace_, self.n_iter_ = np.array([trace]), len(trace)
-        self.row_counts_ = rows.totals(used)
-
     def _weak(self, model: OrderModel) -> Any:
         """Parameters that are about as uncertain as before."""
-        prior = Rows.even(model.row, self.prior).prior_deviation()
+        prior = Rows.even(model.row, self.prior, sticks=self.sticks).prior_deviation()
         return self.draws_.std(axis=(0, 1)) > _WEAK * prior
 
     def _judge(self, model: OrderModel) -> None:
@@ -448,54 +388,47 @@ class TreebankTransfer(Estimator, Model):
         return {name: value for name, value in vars(self).items() if name != "_woven"}
 
 
-class _Checkpoint:
-    """The state of Gibbs chains in a file, written ten times in a run."""
+def forest_rules(model: TreebankTransfer, tree: Tree) -> list[ForestRule]:
+    """The forest of a source tree, without n-grams, as rules with probabilities by the parameters of a model.
 
-    def __init__(self, path: Any, model: TreebankTransfer, woven: WovenForests) -> None:
-        self._path = None if path is None else Path(path)
-        facts = (model.get_params(deep=False) | {"n_jobs": None}, len(woven.forests), woven.n_events)
-        self._facts = np.frombuffer(repr(facts).encode(), np.uint8)
-        self._every = max(model.max_iter // 10, 1)
-        if self._path is not None and model.method != "gibbs":
-            raise DataError("only chains of method 'gibbs' have checkpoints; leave checkpoint out")
-
-    def restore(self, arrays: dict[str, Floats]) -> int:
-        if self._path is None or not self._path.exists():
-            return 0
-        with np.load(self._path, allow_pickle=False) as stored:
-            if not np.array_equal(stored["facts"], self._facts):
-                raise DataError(f"{self._path}: a checkpoint of another run; remove the file, or name another")
-            for name, array in arrays.items():
-                array[...] = stored[name]
-            return int(stored["iteration"])
-
-    def write(self, arrays: dict[str, Floats], iteration: int) -> None:
-        if self._path is None or iteration % self._every:
-            return
-        part = self._path.with_name(self._path.name + ".part")
-        with part.open("wb") as out:
-            np.savez(out, facts=self._facts, iteration=np.array(iteration), **arrays)  # type: ignore[arg-type]
-        part.replace(self._path)
+    Probabilities sum to 1 at each node: it is a grammar of the target trees that proposes without a language model.
+    """
+    check_fitted(model)
+    forest = OrderModel(parse_families(model.families)).forest(tree, fringe=model.fringe)
+    alone = weave([forest], order=1)
+    return alone.grammar(model.parameters_, np.ones(alone.n_events))
 
 
-def _collapsed(woven: WovenForests, rows: Rows, events: Rows | Floats) -> Any:
-    totals = rows.totals(rows.alpha) + rows.rest
-    if isinstance(events, Rows):
-        event_totals = events.totals(events.alpha) + events.rest
-        return native.CollapsedChain(woven.native, rows.row, rows.alpha, totals, events.row, events.alpha, event_totals)
-    fixed = np.full(woven.n_events, -1, np.int32)
-    return native.CollapsedChain(woven.native, rows.row, rows.alpha, totals, fixed, np.asarray(events), np.zeros(0))
-
-
-def _maximum(rows: Rows, counts: Floats) -> Floats:
-    """The most probable rows given counts; a row without counts is even."""
-    own = np.maximum(counts + rows.alpha - 1.0, 0.0)
-    total = rows.totals(own)
-    even = 1.0 / np.bincount(rows.row, minlength=rows.n_rows)
-    safe = np.where(total > 0, total, 1.0)
-    return np.asarray(np.where(total[rows.row] > 0, own / safe[rows.row], even[rows.row]))
+def _check_families(model: OrderModel, woven: WovenForests) -> None:
+    """Complain of families that no node of the trees belongs to."""
+    parameters = {choice.parameter for forest in woven.forests for own in forest.choices for choice in own} - {-1}
+    used = {bisect_right(model.first, parameter) - 1 for parameter in parameters}
+    idle = [str(family) for number, family in enumerate(model.families) if number not in used]
+    if not used:
+        raise DataError(
+            f"no node of the trees has the label and the children of a family, such as '{idle[0]}'; look at the labels "
+            "of the trees"
+        )
+    if idle:
+        shown = ", ".join(repr(family) for family in idle[:3]) + (", ..." if len(idle) > 3 else "")
+        warnings.warn(
+            f"no node of the trees belongs to {len(idle)} of {len(model.families)} families ({shown}); look at their "
+            "labels and children",
+            WeakIdentification,
+            stacklevel=3,
+        )
 
 
 def _brackets(tree: Tree) -> list[tuple[tuple[str, ...], str]]:
     leaves = tree.leaves()
     return [(tuple(leaves[start:end]), label) for start, end, label in tree.spans()]
+
+
+def _moments(means: Floats, draws: Floats) -> dict[str, Any]:
+    """Columns of means and, of draws (chain, draw, quantity), intervals and how far they can be trusted."""
+    columns: dict[str, Any] = {"mean": means.tolist()}
+    if draws.shape[1]:
+        low, high = np.quantile(draws.reshape(-1, draws.shape[2]), [0.025, 0.975], axis=0)
+        columns |= {"low": low.tolist(), "high": high.tolist()}
+        columns |= {"r_hat": split_r_hat(draws).tolist(), "ess": effective_size(draws).tolist()}
+    return columns
