@@ -79,8 +79,8 @@ def test_a_treebank_is_transferred(tmp_path: Path) -> None:
     assert rules[0] == "node\tbelow\tprobability"
     assert "--families and --model" in call("transfer", "forest", files["source.mrg"], code=2)
     without = [*run[:5], "-o", files["m.mill"], "--max-iter", 20, "--burn-in", 10, "--order", 3]
-    assert call(*without, "--language-model", lm, "--show", "sticks").startswith("parameter\tmean")
-    assert call(*without, "--text", files["text.txt"], "--full", "--show", "events").startswith("event\tmean\tlow")
+    assert call(*without, "--language-model", lm, "--summary", "sticks").startswith("parameter\tmean")
+    assert call(*without, "--text", files["text.txt"], "--full", "--summary", "events").startswith("event\tmean\tlow")
     machine = tmp_path / "machine.txt"
     machine.write_text("".join(f"0 0 {w} {w} 1\n" for w in "anv") + "0 1\n")
     (tmp_path / "symbols.txt").write_text("<eps> 0\na 1\nn 2\nv 3\n")

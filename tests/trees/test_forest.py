@@ -232,9 +232,9 @@ def test_a_pruned_forest_keeps_every_tree_within_the_beam(beam: float) -> None:
 def test_choices_that_are_left_must_make_a_tree() -> None:
     forest = OrderModel(parse_families(FAMILIES)).forest(SOURCE)
     with pytest.raises(DataError, match="no tree is left"):
-        forest.kept([False] * forest.n_choices)
+        forest.select([False] * forest.n_choices)
     with pytest.raises(DataError, match="2 values do not say which of"):
-        forest.kept([True] * 2)
+        forest.select([True] * 2)
 
 
 def test_equal_forests_share_a_structure_and_are_counted_each() -> None:

@@ -43,17 +43,15 @@ def run(
     full: Annotated[bool, typer.Option("--full", help="Learn the n-grams along with the trees.")] = False,
     method: Annotated[str, typer.Option(help="gibbs, collapsed, em or variational.")] = "gibbs",
     chains: Annotated[int, typer.Option(help="Number of chains.")] = 4,
-    max_iter: Annotated[int, typer.Option(help="Number of iterations, those of --burn-in included.")] = 300,
-    burn_in: Annotated[
-        int | None, typer.Option(help="First iterations that are dropped; default: 100, if --max-iter is greater.")
-    ] = None,
+    max_iter: Annotated[int, typer.Option(help="Number of iterations, those of --burn-in included.")] = 2000,
+    burn_in: Annotated[int | None, typer.Option(help="First iterations that are dropped; default: a quarter.")] = None,
     prior: Annotated[float, typer.Option(help="Prior count of each entry of a row.")] = 1.0,
     sticks: Annotated[bool, typer.Option("--sticks", help="Break rows from sticks instead of a Dirichlet.")] = False,
     constant: Annotated[float, typer.Option(help="Added to every count of the raw text.")] = 0.1,
     checkpoint: Annotated[
         Path | None, further_output("File to keep the state of the chains in, and to go on from.")
     ] = None,
-    show: Annotated[
+    summary: Annotated[
         str, typer.Option(help="What to print: parameters, sticks (shares of what is left of a row), or events.")
     ] = "parameters",
     plot: Annotated[Path | None, figure_option("Also draw the log likelihood of the chains.")] = None,
@@ -69,7 +67,7 @@ def run(
     from textmill.model import check_choice
     from textmill.tasks.transfer import TreebankTransfer
 
-    check_choice("show", show, ("parameters", "sticks", "events"))
+    check_choice("summary", summary, ("parameters", "sticks", "events"))
     model = TreebankTransfer(
         families=read_text(families),
         fringe=fringe,
@@ -81,7 +79,7 @@ def run(
         constant=constant,
         n_chains=chains,
         max_iter=max_iter,
-        burn_in=min(100, max_iter - 1) if burn_in is None else burn_in,
+        burn_in=burn_in,
         random_state=seed,
         n_jobs=jobs,
     )
@@ -97,7 +95,7 @@ def run(
         from textmill.tasks.transfer import draw_traces
 
         save(draw_traces(model), plot)
-    columns = model.summary(show).to_dict()
+    columns = model.summary(summary).to_dict()
     if json:
         typer.echo(json_line({"converged": model.converged_, "iterations": model.n_iter_, **columns}))
         return

@@ -102,12 +102,12 @@ class PackedForest:
             number.append(out.node(self.names[at], pairs, spliced=self.spliced[at]))
         return out
 
-    def kept(self, choices: Sequence[bool]) -> PackedForest:
+    def select(self, choices: Sequence[bool]) -> PackedForest:
         """The forest with only some of its choices, counted over all nodes; nodes that nothing leads to are left out.
 
         >>> forest = PackedForest()
         >>> top = forest.node("NP", [Choice((forest.word("a"),)), Choice((forest.word("b"),))])
-        >>> [str(tree) for tree in forest.kept([False, True]).trees()]
+        >>> [str(tree) for tree in forest.select([False, True]).trees()]
         ['(NP b)']
         """
         if len(choices) != self.n_choices:

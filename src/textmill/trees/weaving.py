@@ -278,7 +278,7 @@ class WovenForests:
         through, best = self._native.best_through(parameters, events, at, effective_jobs(n_jobs))
         self._check(best)
         return [
-            forest.kept((through[begin:end] >= top - beam - 1e-9 * max(abs(top), 1.0)).tolist())
+            forest.select((through[begin:end] >= top - beam - 1e-9 * max(abs(top), 1.0)).tolist())
             for forest, (begin, end), top in zip(
                 self.forests, itertools.pairwise(at.tolist()), best.tolist(), strict=True
             )

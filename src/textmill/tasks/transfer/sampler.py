@@ -77,7 +77,7 @@ class TreebankTransfer(Estimator, Model):
         constant: Added to every count of raw text.
         n_chains: Chains of the samplers.
         max_iter: Iterations, those of burn_in included.
-        burn_in: First iterations of the samplers that are dropped.
+        burn_in: First iterations of the samplers that are dropped; None for a quarter.
         tolerance: Change of the objective, relative, at which em and variational stop.
         random_state: Where random numbers begin.
         n_jobs: Threads; None for all cores. Results are the same for any number.
@@ -133,8 +133,8 @@ class TreebankTransfer(Estimator, Model):
         sticks: bool = False,
         constant: float = 0.1,
         n_chains: int = 4,
-        max_iter: int = 300,
-        burn_in: int = 100,
+        max_iter: int = 2000,
+        burn_in: int | None = None,
         tolerance: float = 1e-6,
         random_state: int | None = 0,
         n_jobs: int | None = None,
@@ -191,7 +191,7 @@ class TreebankTransfer(Estimator, Model):
             self.method,
             self.n_chains,
             self.max_iter,
-            self.burn_in,
+            self.max_iter // 4 if self.burn_in is None else self.burn_in,
             self.tolerance,
             seed_of(self.random_state, 0),
             self.n_jobs,
@@ -314,7 +314,8 @@ class TreebankTransfer(Estimator, Model):
         check_range("constant", self.constant, above=0)
         check_range("n_chains", self.n_chains, at_least=1, whole=True)
         check_range("max_iter", self.max_iter, at_least=1, whole=True)
-        check_range("burn_in", self.burn_in, at_least=0, below=self.max_iter, whole=True)
+        if self.burn_in is not None:
+            check_range("burn_in", self.burn_in, at_least=0, below=self.max_iter, whole=True)
         check_range("tolerance", self.tolerance, at_least=0)
         if self.sticks and self.method == "collapsed":
             raise DataError("method 'collapsed' has no sticks; take another method, or leave sticks out")
@@ -363,7 +364,7 @@ class TreebankTransfer(Estimator, Model):
             )
         if apart.any():
             warnings.warn(
-                f"chains have not come together: R-hat is up to {r_hat[~weak].max():.2f}; raise max_iter and burn_in",
+                f"chains have not come together: R-hat is up to {r_hat[~weak].max():.2f}; raise max_iter",
                 WeakIdentification,
                 stacklevel=3,
             )
