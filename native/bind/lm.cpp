@@ -521,13 +521,34 @@ class PairNgrams {
         next.shape(0) == accept.size() && (accept.size() == 0 || next.shape(1) == static_cast<std::size_t>(symbols_)),
         "an acceptor needs a row of ", symbols_, " numbers for each state");
     for (const std::int32_t state : view(next)) require(state >= -1 && state < states, "there is no state ", state);
+    const lm::PairSearch search{k, beam, width, insertions, copy, summed};
     lm::PairAnswers answers;
+    std::vector<std::int64_t> output_begin;
+    std::vector<std::int32_t> outputs;
     {
       nb::gil_scoped_release nogil;
-      answers = pairs_->decode(view(offsets), view(letters), {view(next), view(accept)},
-                               {k, beam, width, insertions, copy, summed}, threads);
+      answers = pairs_->decode(view(offsets), view(letters), {view(next), view(accept)}, search, threads);
+      pairs_->write(view(offsets), view(letters), answers, search, output_begin, outputs);
     }
-    return to_python(std::move(answers));
+    return nb::tuple(to_python(std::move(answers)) +
+                     nb::make_tuple(to_numpy(std::move(output_begin)), to_numpy(std::move(outputs))));
+  }
+
+  Numpy<double, 1> score_lists(Levels x_begin, Ids x, Levels lists, Levels y_begin, Ids y, double width,
+                               std::size_t insertions, bool copy, std::size_t threads) const {
+    check_offsets(view(x_begin), x.size(), "inputs");
+    check_offsets(view(y_begin), y.size(), "outputs");
+    check_offsets(view(lists), y_begin.size() - 1, "lists of outputs");
+    require(x_begin.size() == lists.size(), "there must be a list of outputs for each input");
+    check_symbols(view(x), std::numeric_limits<std::int32_t>::max() - symbols_);
+    require(width >= 0.0 && insertions <= 255 && threads >= 1, "width, insertions or threads are out of range");
+    std::vector<double> sums;
+    {
+      nb::gil_scoped_release nogil;
+      sums = pairs_->score_lists(view(x_begin), view(x), view(lists), view(y_begin), view(y),
+                                 {1, 0, width, insertions, copy, true}, threads);
+    }
+    return to_numpy(std::move(sums));
   }
 
   nb::tuple score(Levels x_begin, Ids x, Levels y_begin, Ids y, std::size_t insertions, bool copy, bool summed,
@@ -540,8 +561,8 @@ class PairNgrams {
     lm::PairAnswers answers;
     {
       nb::gil_scoped_release nogil;
-      answers =
-          pairs_->score(view(x_begin), view(x), view(y_begin), view(y), {1, 0, 0.0, insertions, copy, summed}, threads);
+      answers = pairs_->score(view(x_begin), view(x), view(y_begin), view(y),
+                              {1, 0, std::numeric_limits<double>::infinity(), insertions, copy, summed}, threads);
     }
     return to_python(std::move(answers));
   }
@@ -613,11 +634,15 @@ void bind_lm(nb::module_& m) {
   nb::class_<PairNgrams>(m, "PairNgrams", "A back-off model of pairs of symbols.")
       .def(nb::init<const Table&, Levels, Ids, Levels, Ids, Ids, In<double, 1>, std::int32_t>(), "table"_a,
            "input_begin"_a, "inputs"_a, "output_begin"_a, "outputs"_a, "words"_a, "bias"_a, "output_symbols"_a)
-      .def("decode", &PairNgrams::decode, "offsets"_a, "letters"_a, "next"_a, "accept"_a, nb::kw_only(), "k"_a,
-           "beam"_a, "width"_a, "insertions"_a, "copy"_a, "summed"_a, "threads"_a,
-           "Best outputs: offsets, ln p, ln p of best alignments, where these begin, their pairs, ln p of inputs.")
+      .def(
+          "decode", &PairNgrams::decode, "offsets"_a, "letters"_a, "next"_a, "accept"_a, nb::kw_only(), "k"_a, "beam"_a,
+          "width"_a, "insertions"_a, "copy"_a, "summed"_a, "threads"_a,
+          "Best outputs: offsets, ln p, ln p of best alignments, where these begin, their pairs, ln p of inputs, where "
+          "the symbols of outputs begin, the symbols.")
       .def("score", &PairNgrams::score, "x_begin"_a, "x"_a, "y_begin"_a, "y"_a, nb::kw_only(), "insertions"_a, "copy"_a,
-           "summed"_a, "threads"_a, "The same for pairs of strings.");
+           "summed"_a, "threads"_a, "The same for pairs of strings, without the symbols.")
+      .def("score_lists", &PairNgrams::score_lists, "x_begin"_a, "x"_a, "lists"_a, "y_begin"_a, "y"_a, nb::kw_only(),
+           "width"_a, "insertions"_a, "copy"_a, "threads"_a, "ln p of inputs with lists of outputs.");
 }
 
 }  // namespace textmill::bind

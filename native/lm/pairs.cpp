@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/key_index.h"
 #include "base/parallel.h"
 
 namespace textmill::lm {
@@ -14,51 +15,19 @@ constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr std::size_t kWords = 16;  // handed to a thread at once
 constexpr double kLn10 = 2.302585092994045684;
 
-std::uint64_t joined(std::int32_t high, std::int32_t low) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32 | static_cast<std::uint32_t>(low);
-}
+using base::joined_key;
+using base::KeyIndex;
 
 double log_add(double a, double b) {
   if (a < b) std::swap(a, b);
   return b == kNone ? a : a + std::log1p(std::exp(b - a));
 }
 
-std::uint64_t mixed(std::uint64_t key) {
-  key *= 0x9E3779B97F4A7C15u;
-  return key ^ key >> 29;
+// Run i of an array that is cut by offsets.
+std::span<const std::int32_t> run(std::span<const std::int64_t> begin, std::span<const std::int32_t> values,
+                                  std::size_t i) {
+  return values.subspan(static_cast<std::size_t>(begin[i]), static_cast<std::size_t>(begin[i + 1] - begin[i]));
 }
-
-// Numbers of 64-bit keys, in order of their first use; emptied in time that goes with its use, not its size.
-class Index {
- public:
-  void clear() {
-    for (const std::size_t slot : used_) slots_[slot].second = -1;
-    used_.clear();
-  }
-  // The number of a key, which is set to `fresh` where it is new.
-  std::int32_t& at(std::uint64_t key, std::int32_t fresh) {
-    if (2 * (used_.size() + 1) > slots_.size()) grow();
-    std::size_t slot = mixed(key) & (slots_.size() - 1);
-    while (slots_[slot].second >= 0 && slots_[slot].first != key) slot = (slot + 1) & (slots_.size() - 1);
-    if (slots_[slot].second < 0) {
-      slots_[slot] = {key, fresh};
-      used_.push_back(slot);
-    }
-    return slots_[slot].second;
-  }
-
- private:
-  void grow() {
-    const auto old = std::move(slots_);
-    const auto used = std::move(used_);
-    slots_.assign(std::max<std::size_t>(64, 2 * old.size()), {0, -1});
-    used_.clear();
-    for (const std::size_t slot : used) at(old[slot].first, old[slot].second);
-  }
-
-  std::vector<std::pair<std::uint64_t, std::int32_t>> slots_;
-  std::vector<std::size_t> used_;
-};
 
 struct Answer {
   double log_probability, best;
@@ -95,7 +64,7 @@ PairTable::PairTable(const BackOff& model, const PairTokens& pairs) : pairs_(pai
   for (std::size_t t = 0; t < pairs.size(); ++t) {
     std::int32_t node = 0;
     for (auto i = pairs.input_begin[t]; i < pairs.input_begin[t + 1]; ++i) {
-      const auto [at, fresh] = trie_.try_emplace(joined(node, pairs.inputs[static_cast<std::size_t>(i)]),
+      const auto [at, fresh] = trie_.try_emplace(joined_key(node, pairs.inputs[static_cast<std::size_t>(i)]),
                                                  static_cast<std::int32_t>(chunk_at_.size()));
       if (fresh) chunk_at_.push_back(-1);
       node = at->second;
@@ -182,7 +151,7 @@ void PairTable::chunks_at(std::span<const std::int32_t> word, std::size_t i, std
   single = false;
   std::int32_t node = 0;
   for (std::size_t at = i; at < word.size(); ++at) {
-    const auto next = trie_.find(joined(node, word[at]));
+    const auto next = trie_.find(joined_key(node, word[at]));
     if (next == trie_.end()) return;
     node = next->second;
     if (chunk_at_[static_cast<std::size_t>(node)] < 0) continue;
@@ -242,7 +211,7 @@ class PairDecoder {
   };
   struct Cell {
     std::vector<std::int32_t> members;
-    Index index;
+    KeyIndex index;
     double best = kNone;
     void clear() {
       members.clear();
@@ -279,7 +248,7 @@ class PairDecoder {
 
   void add(Cell& cell, const Hypothesis& fresh) {
     const auto number = static_cast<std::int32_t>(hypotheses_.size());
-    const std::int32_t h = cell.index.at(joined(fresh.state, fresh.output), number);
+    const std::int32_t h = cell.index.at(joined_key(fresh.state, fresh.output), number);
     if (h == number) {
       hypotheses_.push_back(fresh);
       cell.members.push_back(h);
@@ -308,7 +277,7 @@ class PairDecoder {
       next = state;  // a letter that was copied
     }
     const auto number = static_cast<std::int32_t>(outputs_.size());
-    const std::int32_t place = output_index_.at(joined(output, symbol), number);
+    const std::int32_t place = output_index_.at(joined_key(output, symbol), number);
     if (place == number) outputs_.push_back({output, symbol, next});
     return place;
   }
@@ -393,7 +362,7 @@ class PairDecoder {
   std::span<const std::int32_t> word_;
   std::vector<Hypothesis> hypotheses_;
   std::vector<Output> outputs_;
-  Index output_index_, end_index_;
+  KeyIndex output_index_, end_index_;
   std::vector<Cell> cells_;
   Cell layer_, other_layer_;
   std::vector<End> ends_;
@@ -404,69 +373,74 @@ class PairDecoder {
   bool single_ = true;
 };
 
-// The sum over alignments of one pair of strings at a time.
+// Sums over the alignments of one word with several outputs at a time, which share the work of their common beginnings.
 class PairScorer {
  public:
   PairScorer(const PairTable& table, const PairSearch& search) : table_(table), search_(search) {}
 
-  void score(std::span<const std::int32_t> x, std::span<const std::int32_t> y, Answers& answers) {
-    const std::size_t width = y.size() + 1, layers = search_.insertions + 1;
-    cells_.assign((x.size() + 1) * width * layers, {});
+  // The word x with outputs y[begin[0]] ... y[begin[1]], ...: ln p of each goes to sums; the best alignment of each to
+  // `best`, where there is one, if it is asked for.
+  void score(std::span<const std::int32_t> x, std::span<const std::int64_t> begin, std::span<const std::int32_t> y,
+             double* sums, Answers* best) {
+    plant(begin, y);
+    const std::size_t nodes = nodes_.size(), layers = search_.insertions + 1;
+    const std::size_t needed = (x.size() + 1) * nodes * layers;
+    for (std::size_t c = 0; c < std::min(needed, cells_.size()); ++c) cells_[c].clear();
+    cells_.resize(std::max(cells_.size(), needed));
     hypotheses_.clear();
     add(cells_[0], {table_.start_, -1, 0, 0.0, 0.0});
-    double sum = kNone, best = kNone;
-    std::int32_t last = -1;
     bool single = true;
-    for (std::size_t i = 0; i <= x.size(); ++i) {
+    for (std::size_t i = 0; i < x.size() || (i == x.size() && layers > 1); ++i) {
       chunks_.clear();
       if (i < x.size()) table_.chunks_at(x, i, chunks_, single);
-      for (std::size_t j = 0; j <= y.size(); ++j)
+      for (std::size_t node = 0; node < nodes; ++node)
         for (std::size_t layer = 0; layer < layers; ++layer) {
-          const auto members = cells_[(i * width + j) * layers + layer];
-          if (members.empty()) continue;
-          const auto reach = [&](std::int32_t chunk, std::size_t to_i, std::size_t to_layer) {
-            for (const auto& entry : table_.continuations(0, chunk)) {
-              const auto begin =
-                  static_cast<std::size_t>(table_.pairs_.output_begin[static_cast<std::size_t>(entry.token)]);
-              const auto end =
-                  static_cast<std::size_t>(table_.pairs_.output_begin[static_cast<std::size_t>(entry.token) + 1]);
-              if (end - begin > y.size() - j ||
-                  !std::equal(table_.pairs_.outputs.begin() + static_cast<std::ptrdiff_t>(begin),
-                              table_.pairs_.outputs.begin() + static_cast<std::ptrdiff_t>(end),
-                              y.begin() + static_cast<std::ptrdiff_t>(j)))
-                continue;
-              for (const std::int32_t h : members)
-                move(h, entry.token, entry.token, cells_[(to_i * width + j + end - begin) * layers + to_layer]);
-            }
+          Cell& from = cells_[(i * nodes + node) * layers + layer];
+          if (from.members.empty()) continue;
+          prune(from);
+          const auto place = [&](std::size_t to_i, std::size_t to_node, std::size_t to_layer) -> Cell& {
+            return cells_[(to_i * nodes + to_node) * layers + to_layer];
           };
-          if (layer + 1 < layers) reach(PairTable::kNothing, i, layer + 1);
-          for (const auto& chunk : chunks_) reach(chunk.id, i + chunk.length, 0);
-          if (i < x.size() && !single &&
-              (!search_.copy || (j < y.size() && y[j] == table_.pairs_.output_symbols + x[i])))
-            for (const std::int32_t h : members)
-              move(h, PairTable::kUnknownToken, -1 - static_cast<std::int32_t>(i),
-                   cells_[((i + 1) * width + j + search_.copy) * layers]);
-          if (i == x.size() && j == y.size())
-            for (const std::int32_t h : members) {
-              const auto& from = hypotheses_[static_cast<std::size_t>(h)];
-              std::int32_t state = from.state;
-              const double p = table_.step(state, PairTable::kEndToken);
-              sum = log_add(sum, from.sum + p);
-              if (from.best + p > best) {
-                best = from.best + p;
-                last = h;
-              }
-            }
+          if (layer + 1 < layers)
+            reach(from, node, PairTable::kNothing, [&](std::size_t to) -> Cell& { return place(i, to, layer + 1); });
+          for (const auto& chunk : chunks_)
+            reach(from, node, chunk.id, [&](std::size_t to) -> Cell& { return place(i + chunk.length, to, 0); });
+          if (i == x.size() || single) continue;
+          const std::int32_t to = search_.copy
+                                      ? child(static_cast<std::int32_t>(node), table_.pairs_.output_symbols + x[i])
+                                      : static_cast<std::int32_t>(node);
+          if (to < 0) continue;
+          for (const std::int32_t h : from.members)
+            move(h, PairTable::kUnknownToken, -1 - static_cast<std::int32_t>(i),
+                 place(i + 1, static_cast<std::size_t>(to), 0));
         }
     }
-    answers.total = sum;
-    if (last < 0) return;
-    Answer one{search_.summed ? sum : best, best, {}};
-    for (std::int32_t h = last; hypotheses_[static_cast<std::size_t>(h)].back >= 0;
-         h = hypotheses_[static_cast<std::size_t>(h)].back)
-      one.tokens.push_back(hypotheses_[static_cast<std::size_t>(h)].token);
-    std::reverse(one.tokens.begin(), one.tokens.end());
-    answers.best_first.push_back(std::move(one));
+    for (std::size_t o = 0; o + 1 < begin.size(); ++o) {
+      double sum = kNone, most = kNone;
+      std::int32_t last = -1;
+      for (std::size_t layer = 0; layer < layers; ++layer)
+        for (const std::int32_t h :
+             cells_[(x.size() * nodes + static_cast<std::size_t>(ends_[o])) * layers + layer].members) {
+          const auto& from = hypotheses_[static_cast<std::size_t>(h)];
+          std::int32_t state = from.state;
+          const double p = table_.step(state, PairTable::kEndToken);
+          sum = log_add(sum, from.sum + p);
+          if (from.best + p > most) {
+            most = from.best + p;
+            last = h;
+          }
+        }
+      sums[o] = sum;
+      if (best == nullptr) continue;
+      best[o].total = sum;
+      if (last < 0) continue;
+      Answer one{search_.summed ? sum : most, most, {}};
+      for (std::int32_t h = last; hypotheses_[static_cast<std::size_t>(h)].back >= 0;
+           h = hypotheses_[static_cast<std::size_t>(h)].back)
+        one.tokens.push_back(hypotheses_[static_cast<std::size_t>(h)].token);
+      std::reverse(one.tokens.begin(), one.tokens.end());
+      best[o].best_first.push_back(std::move(one));
+    }
   }
 
  private:
@@ -474,16 +448,75 @@ class PairScorer {
     std::int32_t state, back, token;
     double sum, best;
   };
+  struct Node {  // a prefix of outputs
+    std::int32_t symbol, child, sibling;
+  };
+  struct Cell {
+    std::vector<std::int32_t> members;
+    double best = kNone;
+    void clear() {
+      members.clear();
+      best = kNone;
+    }
+  };
 
-  void move(std::int32_t h, std::int32_t token, std::int32_t name, std::vector<std::int32_t>& cell) {
+  // Makes the tree of the outputs; a node comes after the one before it.
+  void plant(std::span<const std::int64_t> begin, std::span<const std::int32_t> y) {
+    nodes_.assign(1, {-1, -1, -1});
+    ends_.clear();
+    for (std::size_t o = 0; o + 1 < begin.size(); ++o) {
+      std::int32_t node = 0;
+      for (auto s = begin[o]; s < begin[o + 1]; ++s) {
+        const std::int32_t symbol = y[static_cast<std::size_t>(s)];
+        std::int32_t next = child(node, symbol);
+        if (next < 0) {
+          next = static_cast<std::int32_t>(nodes_.size());
+          nodes_.push_back({symbol, -1, nodes_[static_cast<std::size_t>(node)].child});
+          nodes_[static_cast<std::size_t>(node)].child = next;
+        }
+        node = next;
+      }
+      ends_.push_back(node);
+    }
+  }
+
+  std::int32_t child(std::int32_t node, std::int32_t symbol) const {
+    std::int32_t next = nodes_[static_cast<std::size_t>(node)].child;
+    while (next >= 0 && nodes_[static_cast<std::size_t>(next)].symbol != symbol)
+      next = nodes_[static_cast<std::size_t>(next)].sibling;
+    return next;
+  }
+
+  // Moves on by the pairs that read a chunk and write what stands below a node.
+  template <class F>
+  void reach(const Cell& from, std::size_t node, std::int32_t chunk, F&& place) {
+    for (const auto& entry : table_.continuations(0, chunk)) {
+      auto to = static_cast<std::int32_t>(node);
+      const auto end = table_.pairs_.output_begin[static_cast<std::size_t>(entry.token) + 1];
+      for (auto o = table_.pairs_.output_begin[static_cast<std::size_t>(entry.token)]; to >= 0 && o < end; ++o)
+        to = child(to, table_.pairs_.outputs[static_cast<std::size_t>(o)]);
+      if (to < 0) continue;
+      Cell& cell = place(static_cast<std::size_t>(to));
+      for (const std::int32_t h : from.members) move(h, entry.token, entry.token, cell);
+    }
+  }
+
+  // Drops members that are far below the best of their cell.
+  void prune(Cell& cell) {
+    if (cell.members.size() < 2 || search_.width == std::numeric_limits<double>::infinity()) return;
+    const double least = cell.best - search_.width;
+    std::erase_if(cell.members, [&](std::int32_t h) { return hypotheses_[static_cast<std::size_t>(h)].sum < least; });
+  }
+
+  void move(std::int32_t h, std::int32_t token, std::int32_t name, Cell& cell) {
     const Hypothesis from = hypotheses_[static_cast<std::size_t>(h)];
     std::int32_t state = from.state;
     const double p = table_.step(state, token);
     add(cell, {state, h, name, from.sum + p, from.best + p});
   }
 
-  void add(std::vector<std::int32_t>& cell, const Hypothesis& fresh) {
-    for (const std::int32_t h : cell) {
+  void add(Cell& cell, const Hypothesis& fresh) {
+    for (const std::int32_t h : cell.members) {
       Hypothesis& old = hypotheses_[static_cast<std::size_t>(h)];
       if (old.state != fresh.state) continue;
       if (fresh.best > old.best) {
@@ -492,15 +525,19 @@ class PairScorer {
         old.token = fresh.token;
       }
       old.sum = log_add(old.sum, fresh.sum);
+      cell.best = std::max(cell.best, old.sum);
       return;
     }
-    cell.push_back(static_cast<std::int32_t>(hypotheses_.size()));
+    cell.members.push_back(static_cast<std::int32_t>(hypotheses_.size()));
+    cell.best = std::max(cell.best, fresh.sum);
     hypotheses_.push_back(fresh);
   }
 
   const PairTable& table_;
   const PairSearch& search_;
-  std::vector<std::vector<std::int32_t>> cells_;
+  std::vector<Node> nodes_;
+  std::vector<std::int32_t> ends_;  // [outputs] nodes
+  std::vector<Cell> cells_;         // [letters + 1][nodes][insertions + 1]
   std::vector<Hypothesis> hypotheses_;
   std::vector<PairTable::Chunk> chunks_;
 };
@@ -510,10 +547,7 @@ PairAnswers PairTable::decode(std::span<const std::int64_t> offsets, std::span<c
   std::vector<Answers> words(offsets.size() - 1);
   base::parallel_blocks(words.size(), kWords, threads, [&](std::size_t begin, std::size_t end) {
     PairDecoder decoder(*this, acceptor, search);
-    for (std::size_t w = begin; w < end; ++w)
-      decoder.decode(
-          letters.subspan(static_cast<std::size_t>(offsets[w]), static_cast<std::size_t>(offsets[w + 1] - offsets[w])),
-          words[w]);
+    for (std::size_t w = begin; w < end; ++w) decoder.decode(run(offsets, letters, w), words[w]);
   });
   return collected(words);
 }
@@ -522,14 +556,50 @@ PairAnswers PairTable::score(std::span<const std::int64_t> x_begin, std::span<co
                              std::span<const std::int64_t> y_begin, std::span<const std::int32_t> y,
                              const PairSearch& search, std::size_t threads) const {
   std::vector<Answers> words(x_begin.size() - 1);
-  const auto part = [](std::span<const std::int64_t> begin, std::span<const std::int32_t> symbols, std::size_t i) {
-    return symbols.subspan(static_cast<std::size_t>(begin[i]), static_cast<std::size_t>(begin[i + 1] - begin[i]));
-  };
   base::parallel_blocks(words.size(), kWords, threads, [&](std::size_t begin, std::size_t end) {
     PairScorer scorer(*this, search);
-    for (std::size_t w = begin; w < end; ++w) scorer.score(part(x_begin, x, w), part(y_begin, y, w), words[w]);
+    double sum = kNone;
+    for (std::size_t w = begin; w < end; ++w)
+      scorer.score(run(x_begin, x, w), y_begin.subspan(w, 2), y, &sum, &words[w]);
   });
   return collected(words);
+}
+
+std::vector<double> PairTable::score_lists(std::span<const std::int64_t> x_begin, std::span<const std::int32_t> x,
+                                           std::span<const std::int64_t> lists, std::span<const std::int64_t> y_begin,
+                                           std::span<const std::int32_t> y, const PairSearch& search,
+                                           std::size_t threads) const {
+  std::vector<double> sums(y_begin.size() - 1, kNone);
+  base::parallel_blocks(x_begin.size() - 1, kWords, threads, [&](std::size_t begin, std::size_t end) {
+    PairScorer scorer(*this, search);
+    for (std::size_t w = begin; w < end; ++w) {
+      const auto first = static_cast<std::size_t>(lists[w]), last = static_cast<std::size_t>(lists[w + 1]);
+      if (first < last)
+        scorer.score(run(x_begin, x, w), y_begin.subspan(first, last - first + 1), y, sums.data() + first, nullptr);
+    }
+  });
+  return sums;
+}
+
+void PairTable::write(std::span<const std::int64_t> offsets, std::span<const std::int32_t> letters,
+                      const PairAnswers& answers, const PairSearch& search, std::vector<std::int64_t>& begin,
+                      std::vector<std::int32_t>& symbols) const {
+  begin.assign(1, 0);
+  symbols.clear();
+  for (std::size_t w = 0; w + 1 < offsets.size(); ++w) {
+    const auto word = run(offsets, letters, w);
+    for (auto a = answers.offsets[w]; a < answers.offsets[w + 1]; ++a) {
+      for (const std::int32_t token : run(answers.token_begin, answers.tokens, static_cast<std::size_t>(a))) {
+        if (token >= 0) {
+          const auto written = run(pairs_.output_begin, pairs_.outputs, static_cast<std::size_t>(token));
+          symbols.insert(symbols.end(), written.begin(), written.end());
+        } else if (search.copy) {
+          symbols.push_back(pairs_.output_symbols + word[static_cast<std::size_t>(-1 - token)]);
+        }
+      }
+      begin.push_back(static_cast<std::int64_t>(symbols.size()));
+    }
+  }
 }
 
 }  // namespace textmill::lm

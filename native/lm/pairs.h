@@ -76,6 +76,16 @@ class PairTable {
                     std::span<const std::int64_t> y_begin, std::span<const std::int32_t> y, const PairSearch& search,
                     std::size_t threads) const;
 
+  // ln p(x, y) of words with lists of outputs, those of word w are lists[w] to lists[w + 1]: over all alignments, but
+  // for those that are search.width below others of the same letters and symbols.
+  std::vector<double> score_lists(std::span<const std::int64_t> x_begin, std::span<const std::int32_t> x,
+                                  std::span<const std::int64_t> lists, std::span<const std::int64_t> y_begin,
+                                  std::span<const std::int32_t> y, const PairSearch& search, std::size_t threads) const;
+
+  // The symbols of the answers to inputs; letters that are copied are symbols beyond those of the pairs.
+  void write(std::span<const std::int64_t> offsets, std::span<const std::int32_t> letters, const PairAnswers& answers,
+             const PairSearch& search, std::vector<std::int64_t>& begin, std::vector<std::int32_t>& symbols) const;
+
  private:
   friend class PairDecoder;
   friend class PairScorer;

@@ -4,20 +4,47 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
+#include "base/key_index.h"
 #include "base/parallel.h"
 #include "base/random.h"
 
 namespace textmill::tasks {
+
+constexpr std::uint64_t kNoTest = ~std::uint64_t{0};
+
+// Numbers of keys that are well mixed already.
+class LetterTests {
+ public:
+  explicit LetterTests(std::span<const std::uint64_t> keys) {
+    std::size_t size = 64;
+    while (size < 2 * keys.size()) size *= 2;
+    slots_.assign(size, {kNoTest, -1});
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      std::size_t slot = keys[i] & (size - 1);
+      while (slots_[slot].second >= 0) slot = (slot + 1) & (size - 1);
+      slots_[slot] = {keys[i], static_cast<std::int32_t>(i)};
+    }
+  }
+  std::int32_t find(std::uint64_t key) const {
+    std::size_t slot = key & (slots_.size() - 1);
+    while (slots_[slot].second >= 0 && slots_[slot].first != key) slot = (slot + 1) & (slots_.size() - 1);
+    return slots_[slot].second;
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::int32_t>> slots_;
+};
+
 namespace {
+
+using base::joined_key;
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr std::size_t kWords = 16;   // handed to a thread at once
 constexpr std::size_t kTried = 500;  // words that a first step size is tried on
 constexpr double kSmallest = 1e-3;   // scale at which weights are multiplied out
-constexpr std::uint64_t kNoTest = ~std::uint64_t{0};
 
 std::uint64_t mixed(std::uint64_t h, std::uint64_t value) {
   h = (h ^ value) * 0x9E3779B97F4A7C15u;
@@ -52,37 +79,11 @@ void for_each_test(std::span<const std::int32_t> word, std::size_t t, const Wind
   }
 }
 
-class TestIndex {
- public:
-  explicit TestIndex(std::span<const std::uint64_t> keys) {
-    std::size_t size = 64;
-    while (size < 2 * keys.size()) size *= 2;
-    slots_.assign(size, {kNoTest, -1});
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      std::size_t slot = keys[i] & (size - 1);
-      while (slots_[slot].second >= 0) slot = (slot + 1) & (size - 1);
-      slots_[slot] = {keys[i], static_cast<std::int32_t>(i)};
-    }
-  }
-  std::int32_t find(std::uint64_t key) const {
-    std::size_t slot = key & (slots_.size() - 1);
-    while (slots_[slot].second >= 0 && slots_[slot].first != key) slot = (slot + 1) & (slots_.size() - 1);
-    return slots_[slot].second;
-  }
-
- private:
-  std::vector<std::pair<std::uint64_t, std::int32_t>> slots_;
-};
-
-std::uint64_t pair_key(std::int32_t before, std::int32_t letter) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(before)) << 32 | static_cast<std::uint32_t>(letter);
-}
-
 // The potentials of one word, and sums over labellings. Letters without labels have one that has no weight.
 class Lattice {
  public:
-  Lattice(const LetterLabels& labels, const Windows& windows, const LetterWeights& where, const TestIndex& tests,
-          const TestIndex& pairs)
+  Lattice(const LetterLabels& labels, const Windows& windows, const LetterWeights& where, const LetterTests& tests,
+          const LetterTests& pairs)
       : labels_(labels), windows_(windows), where_(where), tests_(tests), pairs_(pairs) {}
 
   // Finds the tests of a word.
@@ -106,7 +107,7 @@ class Lattice {
       unary_begin_.push_back(unary_begin_.back() + size_.back());
       step_begin_.push_back(step_begin_.back() + (t == 0 ? 0 : size_[t - 1] * size_[t]));
       const std::int32_t pair =
-          t == 0 || K == 0 || labels_.count(word[t - 1]) == 0 ? -1 : pairs_.find(pair_key(word[t - 1], word[t]));
+          t == 0 || K == 0 || labels_.count(word[t - 1]) == 0 ? -1 : pairs_.find(joined_key(word[t - 1], word[t]));
       pair_.push_back(pair < 0 ? -1 : where_.pair_begin[static_cast<std::size_t>(pair)]);
     }
   }
@@ -218,8 +219,8 @@ class Lattice {
   const LetterLabels& labels_;
   const Windows& windows_;
   const LetterWeights& where_;
-  const TestIndex& tests_;
-  const TestIndex& pairs_;
+  const LetterTests& tests_;
+  const LetterTests& pairs_;
   std::span<const std::int32_t> word_;
   std::vector<std::int64_t> active_;  // where the weights of true tests begin
   std::vector<std::size_t> active_begin_, size_, unary_begin_, step_begin_;
@@ -234,50 +235,59 @@ class LetterDecoder {
  public:
   LetterDecoder(std::size_t k, std::size_t beam, double least) : k_(k), beam_(beam), least_(least) {}
 
-  void decode(const Lattice& lattice, double log_z, std::vector<double>& log_probability,
-              std::vector<std::vector<std::int32_t>>& labels) {
-    prefixes_.clear();
-    prefixes_.reserve(64);
-    next_prefix_ = 1;
-    layers_.assign(lattice.length() + 1, {});
-    layers_[0].push_back({0, -1, -1, 0.0, 0.0});
-    for (std::size_t t = 0; t < lattice.length(); ++t) {
+  struct Answer {
+    double log_probability;
+    std::vector<std::int32_t> labels, output;
+  };
+
+  void decode(const Lattice& lattice, double log_z, std::vector<Answer>& answers) {
+    prefixes_.assign(1, {-1, 0});
+    prefix_index_.clear();
+    const std::size_t T = lattice.length();
+    layers_.resize(std::max(layers_.size(), T + 1));
+    layers_[0].assign(1, {0, -1, -1, 0.0, 0.0});
+    for (std::size_t t = 0; t < T; ++t) {
       grow(lattice, t);
       select(lattice, t);
     }
-    std::vector<Hypothesis>& last = layers_.back();
+    const std::vector<Hypothesis>& last = layers_[T];
     merged_.clear();
-    std::vector<Hypothesis> ends;
+    ends_.clear();
     for (std::size_t h = 0; h < last.size(); ++h) {
-      const auto [at, fresh] = merged_.try_emplace(static_cast<std::uint64_t>(last[h].prefix), ends.size());
-      if (fresh) {
-        ends.push_back(last[h]);
-        ends.back().back = static_cast<std::int32_t>(h);
+      const auto fresh = static_cast<std::int32_t>(ends_.size());
+      const std::int32_t end = merged_.at(static_cast<std::uint64_t>(last[h].prefix), fresh);
+      if (end == fresh) {
+        ends_.push_back(last[h]);
+        ends_.back().back = static_cast<std::int32_t>(h);
         continue;
       }
-      Hypothesis& old = ends[at->second];
+      Hypothesis& old = ends_[static_cast<std::size_t>(end)];
       old.sum = log_add(old.sum, last[h].sum);
       if (last[h].best > old.best) {
         old.best = last[h].best;
         old.back = static_cast<std::int32_t>(h);
       }
     }
-    const std::size_t k = std::min(k_, ends.size());
+    const std::size_t k = std::min(k_, ends_.size());
     std::partial_sort(
-        ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(k), ends.end(),
+        ends_.begin(), ends_.begin() + static_cast<std::ptrdiff_t>(k), ends_.end(),
         [](const Hypothesis& a, const Hypothesis& b) { return a.sum != b.sum ? a.sum > b.sum : a.prefix < b.prefix; });
+    answers.resize(k);
     for (std::size_t i = 0; i < k; ++i) {
-      log_probability.push_back(std::min(0.0, ends[i].sum - log_z));
-      std::vector<std::int32_t> path(lattice.length());
-      std::int32_t h = ends[i].back;
-      for (std::size_t t = lattice.length(); t-- > 0;) {
-        const Hypothesis& one = layers_[t + 1][static_cast<std::size_t>(h)];
-        path[t] = lattice.has_labels(t)
-                      ? static_cast<std::int32_t>(lattice.label(t, static_cast<std::size_t>(one.label)))
-                      : -1;
-        h = one.back;
+      Answer& one = answers[i];
+      one.log_probability = std::min(0.0, ends_[i].sum - log_z);
+      one.labels.resize(T);
+      std::int32_t h = ends_[i].back;
+      for (std::size_t t = T; t-- > 0;) {
+        const Hypothesis& step = layers_[t + 1][static_cast<std::size_t>(h)];
+        one.labels[t] = lattice.has_labels(t)
+                            ? static_cast<std::int32_t>(lattice.label(t, static_cast<std::size_t>(step.label)))
+                            : -1;
+        h = step.back;
       }
-      labels.push_back(std::move(path));
+      for (std::int32_t p = ends_[i].prefix; p > 0; p = prefixes_[static_cast<std::size_t>(p)].before)
+        one.output.push_back(prefixes_[static_cast<std::size_t>(p)].symbol);
+      std::reverse(one.output.begin(), one.output.end());
     }
   }
 
@@ -286,32 +296,58 @@ class LetterDecoder {
     std::int32_t prefix, label, back;
     double sum, best;
   };
+  struct Prefix {
+    std::int32_t before, symbol;
+  };
 
   std::int32_t extended(std::int32_t prefix, std::span<const std::int32_t> symbols) {
     for (const std::int32_t symbol : symbols) {
-      const auto [at, fresh] = prefixes_.try_emplace(pair_key(prefix, symbol), next_prefix_);
-      if (fresh) ++next_prefix_;
-      prefix = at->second;
+      const auto fresh = static_cast<std::int32_t>(prefixes_.size());
+      const std::int32_t next = prefix_index_.at(joined_key(prefix, symbol), fresh);
+      if (next == fresh) prefixes_.push_back({prefix, symbol});
+      prefix = next;
     }
     return prefix;
   }
 
+  // Writes on every hypothesis, as far as its share of Z, that of all that goes on from it, is among the largest: twice
+  // as many as the beam, since some of them turn out to be the same.
   void grow(const Lattice& lattice, std::size_t t) {
-    merged_.clear();
+    const std::vector<Hypothesis>& now = layers_[t];
     std::vector<Hypothesis>& next = layers_[t + 1];
-    for (std::size_t h = 0; h < layers_[t].size(); ++h) {
-      const Hypothesis from = layers_[t][h];
-      for (std::size_t k = 0; k < lattice.size(t); ++k) {
-        double p = lattice.unary(t, k);
-        if (t > 0) p += lattice.step(t, static_cast<std::size_t>(from.label), k);
+    const std::size_t K = lattice.size(t);
+    shares_.resize(now.size() * K);
+    double most = kNone;
+    for (std::size_t h = 0; h < now.size(); ++h)
+      for (std::size_t k = 0; k < K; ++k) {
+        double p = now[h].sum + lattice.unary(t, k) + lattice.behind(t, k);
+        if (t > 0) p += lattice.step(t, static_cast<std::size_t>(now[h].label), k);
+        shares_[h * K + k] = p;
+        most = std::max(most, p);
+      }
+    double least = most + least_;
+    if (beam_ != 0 && shares_.size() > 2 * beam_) {
+      ranked_ = shares_;
+      const auto at = ranked_.begin() + static_cast<std::ptrdiff_t>(2 * beam_);
+      std::nth_element(ranked_.begin(), at, ranked_.end(), std::greater<>());
+      least = std::max(least, *at);
+    }
+    merged_.clear();
+    next.clear();
+    for (std::size_t h = 0; h < now.size(); ++h) {
+      const Hypothesis& from = now[h];
+      for (std::size_t k = 0; k < K; ++k) {
+        if (shares_[h * K + k] < least) continue;
+        const double p = shares_[h * K + k] - from.sum - lattice.behind(t, k);
         const std::int32_t prefix = extended(from.prefix, lattice.written(t, k));
-        const auto [at, fresh] = merged_.try_emplace(pair_key(static_cast<std::int32_t>(k), prefix), next.size());
-        if (fresh) {
+        const auto fresh = static_cast<std::int32_t>(next.size());
+        const std::int32_t place = merged_.at(joined_key(static_cast<std::int32_t>(k), prefix), fresh);
+        if (place == fresh) {
           next.push_back(
               {prefix, static_cast<std::int32_t>(k), static_cast<std::int32_t>(h), from.sum + p, from.best + p});
           continue;
         }
-        Hypothesis& old = next[at->second];
+        Hypothesis& old = next[static_cast<std::size_t>(place)];
         old.sum = log_add(old.sum, from.sum + p);
         if (from.best + p > old.best) {
           old.best = from.best + p;
@@ -321,16 +357,13 @@ class LetterDecoder {
     }
   }
 
-  // Drops what is left of the beam, by shares of Z.
+  // Drops what is beyond the beam, by shares of Z.
   void select(const Lattice& lattice, std::size_t t) {
     std::vector<Hypothesis>& layer = layers_[t + 1];
+    if (beam_ == 0 || layer.size() <= beam_) return;
     const auto share = [&](const Hypothesis& h) {
       return h.sum + lattice.behind(t, static_cast<std::size_t>(h.label));
     };
-    double most = kNone;
-    for (const Hypothesis& h : layer) most = std::max(most, share(h));
-    std::erase_if(layer, [&](const Hypothesis& h) { return share(h) < most + least_; });
-    if (beam_ == 0 || layer.size() <= beam_) return;
     std::stable_sort(layer.begin(), layer.end(),
                      [&](const Hypothesis& a, const Hypothesis& b) { return share(a) > share(b); });
     layer.resize(beam_);
@@ -338,11 +371,40 @@ class LetterDecoder {
 
   std::size_t k_, beam_;
   double least_;
-  std::unordered_map<std::uint64_t, std::int32_t> prefixes_;
-  std::unordered_map<std::uint64_t, std::size_t> merged_;
-  std::int32_t next_prefix_ = 1;
+  std::vector<Prefix> prefixes_;
+  base::KeyIndex prefix_index_, merged_;
   std::vector<std::vector<Hypothesis>> layers_;
+  std::vector<Hypothesis> ends_;
+  std::vector<double> shares_, ranked_;
 };
+
+// ln of the sum over the labellings that write y.
+double written_sum(const Lattice& lattice, std::span<const std::int32_t> y, std::vector<double>& now,
+                   std::vector<double>& next) {
+  const std::size_t width = y.size() + 1;
+  now.assign(width, kNone);
+  now[0] = 0.0;
+  std::size_t before = 1;
+  for (std::size_t t = 0; t < lattice.length(); ++t) {
+    next.assign(lattice.size(t) * width, kNone);
+    for (std::size_t k = 0; k < lattice.size(t); ++k) {
+      const auto written = lattice.written(t, k);
+      for (std::size_t from = 0; from + written.size() <= y.size(); ++from) {
+        if (!std::equal(written.begin(), written.end(), y.begin() + static_cast<std::ptrdiff_t>(from))) continue;
+        double& to = next[k * width + from + written.size()];
+        for (std::size_t j = 0; j < before; ++j) {
+          const double p = now[j * width + from];
+          if (p != kNone) to = log_add(to, p + lattice.unary(t, k) + (t > 0 ? lattice.step(t, j, k) : 0.0));
+        }
+      }
+    }
+    before = lattice.size(t);
+    std::swap(now, next);
+  }
+  double sum = kNone;
+  for (std::size_t j = 0; j < before; ++j) sum = log_add(sum, now[j * width + y.size()]);
+  return sum;
+}
 
 }  // namespace
 
@@ -369,7 +431,7 @@ std::vector<double> train_letters(const Words& words, std::span<const std::int32
                                   const Windows& windows, const LetterWeights& where, std::span<float> weights,
                                   std::span<float> pair_weights, std::span<float> label_weights,
                                   const LetterTraining& training) {
-  const TestIndex tests(where.tests), pairs(where.pairs);
+  const LetterTests tests(where.tests), pairs(where.pairs);
   Lattice lattice(labels, windows, where, tests, pairs);
   const std::size_t N = words.size();
   const double lambda = training.l2 / static_cast<double>(std::max<std::size_t>(N, 1));
@@ -432,68 +494,83 @@ std::vector<double> train_letters(const Words& words, std::span<const std::int32
   return trace;
 }
 
-LetterAnswers decode_letters(const Words& words, const LetterLabels& labels, const Windows& windows,
-                             const LetterWeights& weights, std::size_t k, std::size_t beam, double least,
-                             std::size_t threads) {
-  const TestIndex tests(weights.tests), pairs(weights.pairs);
-  std::vector<std::vector<double>> log_probability(words.size());
-  std::vector<std::vector<std::vector<std::int32_t>>> labellings(words.size());
+LetterModel::LetterModel(const LetterLabels& labels, const Windows& windows, const LetterWeights& weights)
+    : labels_(labels),
+      windows_(windows),
+      weights_(weights),
+      tests_(std::make_unique<LetterTests>(weights.tests)),
+      pairs_(std::make_unique<LetterTests>(weights.pairs)) {}
+
+LetterModel::~LetterModel() = default;
+
+LetterAnswers LetterModel::decode(const Words& words, std::size_t k, std::size_t beam, double least,
+                                  std::size_t threads) const {
+  std::vector<std::vector<LetterDecoder::Answer>> found(words.size());
   base::parallel_blocks(words.size(), kWords, threads, [&](std::size_t begin, std::size_t end) {
-    Lattice lattice(labels, windows, weights, tests, pairs);
+    Lattice lattice(labels_, windows_, weights_, *tests_, *pairs_);
     LetterDecoder decoder(k, beam, least);
     for (std::size_t w = begin; w < end; ++w) {
       lattice.open(words.word(w));
-      lattice.weigh(weights.weights, weights.pair_weights, weights.label_weights, 1.0);
+      lattice.weigh(weights_.weights, weights_.pair_weights, weights_.label_weights, 1.0);
       const double log_z = lattice.sum();
-      decoder.decode(lattice, log_z, log_probability[w], labellings[w]);
+      decoder.decode(lattice, log_z, found[w]);
     }
   });
-  LetterAnswers answers{{0}, {}, {}};
-  for (std::size_t w = 0; w < words.size(); ++w) {
-    answers.log_probability.insert(answers.log_probability.end(), log_probability[w].begin(), log_probability[w].end());
-    for (const auto& one : labellings[w]) answers.labels.insert(answers.labels.end(), one.begin(), one.end());
+  LetterAnswers answers{{0}, {}, {}, {0}, {}};
+  for (const auto& word : found) {
+    for (const auto& one : word) {
+      answers.log_probability.push_back(one.log_probability);
+      answers.labels.insert(answers.labels.end(), one.labels.begin(), one.labels.end());
+      answers.outputs.insert(answers.outputs.end(), one.output.begin(), one.output.end());
+      answers.output_begin.push_back(static_cast<std::int64_t>(answers.outputs.size()));
+    }
     answers.offsets.push_back(static_cast<std::int64_t>(answers.log_probability.size()));
   }
   return answers;
 }
 
-std::vector<double> score_letters(const Words& words, const Words& outputs, const LetterLabels& labels,
-                                  const Windows& windows, const LetterWeights& weights, std::size_t threads) {
-  const TestIndex tests(weights.tests), pairs(weights.pairs);
-  std::vector<double> scores(words.size(), kNone);
+std::vector<double> LetterModel::score(const Words& words, std::span<const std::int64_t> lists, const Words& outputs,
+                                       std::size_t threads) const {
+  std::vector<double> scores(outputs.size(), kNone);
   base::parallel_blocks(words.size(), kWords, threads, [&](std::size_t begin, std::size_t end) {
-    Lattice lattice(labels, windows, weights, tests, pairs);
+    Lattice lattice(labels_, windows_, weights_, *tests_, *pairs_);
     std::vector<double> now, next;  // [labels][symbols written]
     for (std::size_t w = begin; w < end; ++w) {
-      const auto y = outputs.word(w);
-      const std::size_t width = y.size() + 1;
+      if (lists[w] == lists[w + 1]) continue;
       lattice.open(words.word(w));
-      lattice.weigh(weights.weights, weights.pair_weights, weights.label_weights, 1.0);
+      lattice.weigh(weights_.weights, weights_.pair_weights, weights_.label_weights, 1.0);
       const double log_z = lattice.sum();
-      now.assign(width, kNone);
-      now[0] = 0.0;
-      std::size_t before = 1;
-      for (std::size_t t = 0; t < lattice.length(); ++t) {
-        next.assign(lattice.size(t) * width, kNone);
-        for (std::size_t k = 0; k < lattice.size(t); ++k) {
-          const auto written = lattice.written(t, k);
-          for (std::size_t from = 0; from + written.size() <= y.size(); ++from) {
-            if (!std::equal(written.begin(), written.end(), y.begin() + static_cast<std::ptrdiff_t>(from))) continue;
-            double& to = next[k * width + from + written.size()];
-            for (std::size_t j = 0; j < before; ++j) {
-              const double p = now[j * width + from];
-              if (p != kNone) to = log_add(to, p + lattice.unary(t, k) + (t > 0 ? lattice.step(t, j, k) : 0.0));
-            }
-          }
-        }
-        before = lattice.size(t);
-        std::swap(now, next);
-      }
-      for (std::size_t j = 0; j < before; ++j) scores[w] = log_add(scores[w], now[j * width + y.size()]);
-      scores[w] -= log_z;
+      for (auto o = static_cast<std::size_t>(lists[w]); o < static_cast<std::size_t>(lists[w + 1]); ++o)
+        scores[o] = written_sum(lattice, outputs.word(o), now, next) - log_z;
     }
   });
   return scores;
+}
+
+double letter_objective(const Words& words, std::span<const std::int32_t> gold, const LetterLabels& labels,
+                        const Windows& windows, const LetterWeights& weights, double l2,
+                        std::span<float> weight_gradient, std::span<float> pair_gradient,
+                        std::span<float> label_gradient) {
+  const LetterTests tests(weights.tests), pairs(weights.pairs);
+  Lattice lattice(labels, windows, weights, tests, pairs);
+  double value = 0.0;
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    lattice.open(words.word(w));
+    lattice.weigh(weights.weights, weights.pair_weights, weights.label_weights, 1.0);
+    lattice.sum();
+    value += lattice.learn(gold.subspan(static_cast<std::size_t>(words.offsets[w]), words.word(w).size()), -1.0,
+                           weight_gradient, pair_gradient, label_gradient);
+  }
+  const auto penalize = [&](std::span<const float> some, std::span<float> gradient) {
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      value += 0.5 * l2 * static_cast<double>(some[i]) * some[i];
+      gradient[i] += static_cast<float>(l2 * some[i]);
+    }
+  };
+  penalize(weights.weights, weight_gradient);
+  penalize(weights.pair_weights, pair_gradient);
+  penalize(weights.label_weights, label_gradient);
+  return value;
 }
 
 }  // namespace textmill::tasks

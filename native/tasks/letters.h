@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -88,15 +89,39 @@ std::vector<double> train_letters(const Words& words, std::span<const std::int32
 // Outputs of words, best first: those of word w are offsets[w] to offsets[w + 1].
 struct LetterAnswers {
   std::vector<std::int64_t> offsets;
-  std::vector<double> log_probability;  // ln p(output | word)
-  std::vector<std::int32_t> labels;     // of each output the best labelling, one label a letter, -1 where there is none
+  std::vector<double> log_probability;     // ln p(output | word)
+  std::vector<std::int32_t> labels;        // of each output the best labelling, one label a letter, -1 for none
+  std::vector<std::int64_t> output_begin;  // [outputs + 1]
+  std::vector<std::int32_t> outputs;       // symbols
 };
-LetterAnswers decode_letters(const Words& words, const LetterLabels& labels, const Windows& windows,
-                             const LetterWeights& weights, std::size_t k, std::size_t beam, double least,
-                             std::size_t threads);
 
-// ln p(output | word), over all labellings; -infinity where there is none.
-std::vector<double> score_letters(const Words& words, const Words& outputs, const LetterLabels& labels,
-                                  const Windows& windows, const LetterWeights& weights, std::size_t threads);
+class LetterTests;
+
+// A field with its weights, ready for words.
+class LetterModel {
+ public:
+  LetterModel(const LetterLabels& labels, const Windows& windows, const LetterWeights& weights);
+  ~LetterModel();
+
+  // The k best outputs of each word, by at most `beam` hypotheses at a letter, if it is not 0.
+  LetterAnswers decode(const Words& words, std::size_t k, std::size_t beam, double least, std::size_t threads) const;
+
+  // ln p(output | word) of words with lists of outputs, those of word w are lists[w] to lists[w + 1]: over all
+  // labellings; -infinity where there is none.
+  std::vector<double> score(const Words& words, std::span<const std::int64_t> lists, const Words& outputs,
+                            std::size_t threads) const;
+
+ private:
+  LetterLabels labels_;
+  Windows windows_;
+  LetterWeights weights_;
+  std::unique_ptr<LetterTests> tests_, pairs_;  // where they are
+};
+
+// The objective of words and its gradient, in full: [tests' weights, pairs', labels'] as in `weights`.
+double letter_objective(const Words& words, std::span<const std::int32_t> gold, const LetterLabels& labels,
+                        const Windows& windows, const LetterWeights& weights, double l2,
+                        std::span<float> weight_gradient, std::span<float> pair_gradient,
+                        std::span<float> label_gradient);
 
 }  // namespace textmill::tasks

@@ -255,3 +255,38 @@ def test_wrong_parameters_are_refused(parameters, message):
 def test_posteriors_of_all_outputs_sum_to_one(word):
     rows = toy(max_input=1).predict_best([word], k=10_000)[0]
     assert sum(one.probability for one in rows) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("unknown", ["skip", "copy"])
+@pytest.mark.parametrize("name", MODELS)
+def test_arrays_hold_what_lists_of_candidates_hold(name, unknown):
+    model = toy(**MODELS[name], unknown=unknown)
+    words = ["abc", "", "c?b", "bca"]
+    arrays = model.predict_arrays(words, k=6)
+    rows = model.predict_best(words, k=6)
+    assert np.diff(arrays.begin).tolist() == [len(row) for row in rows]
+    for c, one in enumerate(itertools.chain.from_iterable(rows)):
+        assert "".join(arrays.output(c)) == one.output
+        assert math.exp(arrays.log_probability[c]) == pytest.approx(one.probability)
+        assert arrays.alignment(c) == one.alignment
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_of_lists_equal_those_of_pairs(name):
+    model = toy(**MODELS[name])
+    symbols = model.output_symbols_
+    words = ["cab", "a", "acc", "bcab"]
+    every = ["".join(some) for n in range(4) for some in itertools.product("ABX", repeat=n)]
+    outputs = [every, [], ["AX", "?", "AB", "A"], [*every, "BBXAB"]]
+    begin = np.cumsum([0, *map(len, outputs)])
+    flat = [symbols.index(s) if s in symbols else len(symbols) for row in outputs for o in row for s in o]
+    output_begin = np.cumsum([0, *(len(o) for row in outputs for o in row)])
+    scores = model.score_lists(words, begin, output_begin, np.array(flat, dtype=np.int32))
+    pairs = [(word, o) for word, row in zip(words, outputs, strict=True) for o in row]
+    expected = model.score_samples(*zip(*pairs, strict=True))
+    assert np.isfinite(expected).sum() >= 2
+    assert scores.tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+    narrow = model.set_params(width=6.0, n_jobs=2).score_lists(words, begin, output_begin, np.array(flat, np.int32))
+    assert (narrow <= scores + 1e-12).all()
+    some = np.isfinite(scores)
+    assert np.abs(narrow[some] - scores[some]).max() < 0.05

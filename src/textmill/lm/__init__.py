@@ -11,6 +11,10 @@ perplexity      how well a model predicts documents, as SRILM reports it
 queries         what comes next, how often was this seen
 formats         ARPA files in and out
 pairs           pair n-grams: from strings to strings
+pair_tables     symbols and words of pair n-grams as numbers
+pair_machine    pair n-grams as transducers
+candidates      outputs with probabilities, one by one or as arrays
+acceptors       which outputs are allowed
 classes         classes of words and chunks, by exchange
 class_codes     classes split in two, with codes of bits
 discriminative  passive-aggressive learning with kernels: right or wrong
@@ -25,6 +29,8 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.lm.acceptors import OutputAcceptor
+    from textmill.lm.candidates import Candidate, CandidateArrays
     from textmill.lm.classes import ClassMember, WordClasses
     from textmill.lm.discriminative import PassiveAggressive
     from textmill.lm.expansion import ExpandedKernel
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
     from textmill.lm.leave_one_out import LeaveOneOut
     from textmill.lm.mixing import Mixture
     from textmill.lm.ngram import NGramModel, SentenceScores
-    from textmill.lm.pairs import Candidate, OutputAcceptor, PairModel, UnalignedPairs
+    from textmill.lm.pairs import PairModel, UnalignedPairs
     from textmill.lm.perplexity import PerplexityReport, perplexity_report
     from textmill.lm.pruning import prune
     from textmill.lm.quantizing import quantize
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SMOOTHINGS",
     "Candidate",
+    "CandidateArrays",
     "ClassMember",
     "ExpandedKernel",
     "FeatureSets",
@@ -71,6 +78,8 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "acceptors": "OutputAcceptor",
+        "candidates": "Candidate CandidateArrays",
         "classes": "ClassMember WordClasses",
         "discriminative": "PassiveAggressive",
         "expansion": "ExpandedKernel",
@@ -79,7 +88,7 @@ __getattr__, __dir__ = deferred(
         "leave_one_out": "LeaveOneOut",
         "mixing": "Mixture",
         "ngram": "NGramModel SentenceScores",
-        "pairs": "Candidate OutputAcceptor PairModel UnalignedPairs",
+        "pairs": "PairModel UnalignedPairs",
         "perplexity": "PerplexityReport perplexity_report",
         "pruning": "prune",
         "quantizing": "quantize",

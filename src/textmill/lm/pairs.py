@@ -21,120 +21,31 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from textmill._native import lm as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError, ModelFileError, warn_caller
-from textmill.fst import Alignment, Fst, Link, StringAligner, SymbolTable, parse_alignment
+from textmill.fst import Alignment, Fst, Link, StringAligner, parse_alignment
+from textmill.lm.acceptors import OutputAcceptor
+from textmill.lm.candidates import Candidate, CandidateArrays, Symbols, reversed_runs
 from textmill.lm.ngram import NGramModel
+from textmill.lm.pair_machine import pair_machine
+from textmill.lm.pair_tables import SPECIAL, FixedNumbers, GrowingNumbers, PairTables, checked_words, encoded, shown
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_range, effective_jobs
 
-__all__ = ["Candidate", "OutputAcceptor", "PairModel", "UnalignedPairs"]
-
-Symbols: TypeAlias = str | Sequence[str]
+__all__ = ["PairModel", "UnalignedPairs"]
 
 INSERTIONS = ("none", "tokens", "merged")
 DIRECTIONS = ("forward", "backward")
 UNKNOWN = ("skip", "copy")
-_SPECIAL = 3  # words of an n-gram model that are no pairs
 _MOST_CELLS = 4_000_000  # letters times symbols of a pair that is scored
 _MOST_ARCS = 20_000_000  # of an exact transducer
 
 
 class UnalignedPairs(UserWarning):
     """Some training pairs have no alignment within the limits; `unaligned_` lists them."""
-
-
-class Candidate(NamedTuple):
-    """An output: its symbols, p(y | x), ln p(x, y) over all alignments, and the best alignment.
-
-    >>> model = PairModel(order=2).fit(["ab", "ba"], ["AB", "BA"])
-    >>> best = model.predict_best(["aab"], k=1)[0][0]
-    >>> best.output, best.alignment.text()
-    ('AAB', 'a:A a:A b:B')
-    """
-
-    output: Symbols
-    probability: float
-    log_probability: float
-    alignment: Alignment
-
-
-class OutputAcceptor(NamedTuple):
-    """A deterministic automaton over output symbols: `steps` (state, symbol) to state, from state 0; final states.
-
-    A symbol without a step is refused; symbols that `free` holds may stand anywhere and change nothing.
-
-    >>> OutputAcceptor({(0, "a"): 1, (1, "b"): 0}, frozenset({0})).allows("abab")
-    True
-    """
-
-    steps: dict[tuple[int, str], int]
-    final: frozenset[int]
-    free: frozenset[str] = frozenset()
-
-    def allows(self, output: Iterable[str]) -> bool:
-        """Whether an output is accepted.
-
-        >>> OutputAcceptor({(0, "a"): 1}, frozenset({1})).allows(["a", "a"])
-        False
-        """
-        state: int | None = 0
-        for symbol in output:
-            if symbol in self.free:
-                continue
-            state = self.steps.get((0 if state is None else state, symbol))
-            if state is None:
-                return False
-        return state in self.final
-
-    def backward(self) -> OutputAcceptor:
-        """The automaton of the same outputs, read from the right.
-
-        >>> OutputAcceptor({(0, "a"): 1, (1, "b"): 2}, frozenset({2})).backward().allows("ba")
-        True
-        """
-        into: dict[tuple[int, str], set[int]] = {}
-        for (state, symbol), after in self.steps.items():
-            into.setdefault((after, symbol), set()).add(state)
-        alphabet = sorted({symbol for _, symbol in self.steps})
-        first = self.final
-        numbers: dict[frozenset[int], int] = {first: 0}
-        waiting = [first]
-        steps: dict[tuple[int, str], int] = {}
-        while waiting:
-            states = waiting.pop()
-            for symbol in alphabet:
-                reached = frozenset(itertools.chain.from_iterable(into.get((s, symbol), ()) for s in states))
-                if not reached:
-                    continue
-                if reached not in numbers:
-                    numbers[reached] = len(numbers)
-                    waiting.append(reached)
-                steps[numbers[states], symbol] = numbers[reached]
-        return OutputAcceptor(steps, frozenset(n for states, n in numbers.items() if 0 in states), self.free)
-
-    def table(self, symbols: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """What the search takes: the state after each state and symbol, -1 for none, and which states are final.
-
-        >>> OutputAcceptor({(0, "a"): 1}, frozenset({1})).table(["a", "b"])[0].tolist()
-        [[1, -1], [-1, -1]]
-        """
-        states = 1 + max([0, *(s for s, _ in self.steps), *self.steps.values(), *self.final])
-        after = np.full((states, len(symbols)), -1, dtype=np.int32)
-        for column, symbol in enumerate(symbols):
-            if symbol in self.free:
-                after[:, column] = np.arange(states)
-                continue
-            for state in range(states):
-                after[state, column] = self.steps.get((state, symbol), -1)
-        accept = np.zeros(states, dtype=np.uint8)
-        accept[list(self.final)] = 1
-        return after, accept
 
 
 class PairModel(Estimator, Model):
@@ -253,10 +164,10 @@ class PairModel(Estimator, Model):
         self.text_output_ = all(isinstance(output, str) for output in outputs)
         if len(self.unaligned_):
             first = int(self.unaligned_[0])
-            shown = f"{_shown(inputs[first])!r}, {_shown(outputs[first])!r}"
+            example = f"{shown(inputs[first])!r}, {shown(outputs[first])!r}"
             warn_caller(
                 f"{len(self.unaligned_)} of {len(inputs)} pairs have no alignment of units {self.max_input} x "
-                f"{self.max_output} and are not learnt from; the first is pair {first + 1}, {shown}",
+                f"{self.max_output} and are not learnt from; the first is pair {first + 1}, {example}",
                 UnalignedPairs,
             )
         vars(self).pop("_table", None)
@@ -333,6 +244,64 @@ class PairModel(Estimator, Model):
         answers, words = self._decode(X, k, acceptor, summed=summed)
         return self._candidates(answers, words)
 
+    def predict_arrays(
+        self, X: Iterable[Symbols], k: int = 10, *, acceptor: OutputAcceptor | None = None
+    ) -> CandidateArrays:
+        """The same as arrays, without an object for each output: for many words.
+
+        >>> model = PairModel(order=2).fit(["ab", "ba", "aab"], ["AB", "BA", "AB"])
+        >>> arrays = model.predict_arrays(["aa", "b"], k=2)
+        >>> arrays.begin.tolist(), arrays.output(0)
+        ([0, 2, 3], ['A', 'A'])
+        """
+        letters = GrowingNumbers(self._tables().inputs)
+        answers, words = self._decode(X, k, acceptor, letters=letters)
+        begin, log_p, best, token_begin, tokens, totals, output_begin, outputs = answers
+        symbols = [*self._tables().outputs, *(letters if self.unknown == "copy" else ())]
+
+        def alignment(c: int) -> Alignment:
+            word = words[int(np.searchsorted(begin, c, side="right")) - 1]
+            return Alignment(
+                tuple(self._links(tokens[token_begin[c] : token_begin[c + 1]].tolist(), word)), float(best[c])
+            )
+
+        return CandidateArrays(
+            begin,
+            np.minimum(0.0, log_p - np.repeat(totals, np.diff(begin))),
+            totals,
+            output_begin,
+            reversed_runs(output_begin, outputs) if self.direction == "backward" else outputs,
+            symbols,
+            alignment,
+        )
+
+    def score_lists(self, X: Sequence[Symbols], begin: Ints, output_begin: Ints, outputs: Ids) -> Floats:
+        """ln p(x, y) of inputs with lists of outputs, laid out as in `CandidateArrays`; -inf where there is none.
+
+        Outputs are numbers of `output_symbols_`; others are symbols that no pair writes. Alignments far less likely
+        than others of the same beginnings are left out, as far as `width` says.
+
+        >>> model = PairModel(order=2).fit(["ab", "ba"], ["AB", "BA"])
+        >>> lists = np.array([0, 2]), np.array([0, 2, 4]), np.array([0, 1, 1, 0], dtype=np.int32)
+        >>> right, wrong = model.score_lists(["ab"], *lists)
+        >>> bool(right > wrong)
+        True
+        """
+        tables = self._tables()
+        words = checked_words(X)
+        backward = self.direction == "backward"
+        scores: Floats = tables.native.score_lists(
+            *encoded([word[::-1] for word in words] if backward else words, GrowingNumbers(tables.inputs)),
+            begin,
+            output_begin,
+            reversed_runs(output_begin, outputs) if backward else outputs,
+            width=math.inf if self.width is None else float(self.width),
+            insertions=self._insertions(),
+            copy=self.unknown == "copy",
+            threads=effective_jobs(self.n_jobs),
+        )
+        return scores
+
     def score_samples(self, X: Iterable[Symbols], y: Iterable[Symbols]) -> Floats:
         """ln p(x, y) of inputs and their outputs, over all alignments; -inf where there is none.
 
@@ -397,7 +366,7 @@ class PairModel(Estimator, Model):
                 f"an exact transducer of {inner} histories and {len(tables.links)} pairs has more than {_MOST_ARCS} "
                 "arcs; pass exact=False, a smaller order, or prune the n-grams"
             )
-        return _machine(ngrams, tables, exact, semiring_name)
+        return pair_machine(ngrams, tables, exact, semiring_name)
 
     # ---- inside
 
@@ -405,17 +374,17 @@ class PairModel(Estimator, Model):
         """Check what the declarations cannot say, and build what the search needs."""
         try:
             self._check()
-            links = [parse_alignment(word).links for word in self.ngrams_.words_.to_list()[_SPECIAL:]]
+            links = [parse_alignment(word).links for word in self.ngrams_.words_.to_list()[SPECIAL:]]
         except DataError as fault:
             raise ModelFileError(fault.message) from None
         if any(len(link) != 1 for link in links):
             raise ModelFileError("a word of the n-gram model is no pair")
-        self._table = _Tables.of(self.ngrams_, [link[0] for link in links], self.direction == "backward")
+        self._table = PairTables.of(self.ngrams_, [link[0] for link in links], self.direction == "backward")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_table"}  # built again on use
 
-    def _tables(self) -> _Tables:
+    def _tables(self) -> PairTables:
         check_fitted(self)
         if "_table" not in vars(self):
             self.check_values()
@@ -438,11 +407,17 @@ class PairModel(Estimator, Model):
         return self.max_insertions if self.insertions == "tokens" else 0
 
     def _decode(
-        self, X: Iterable[Symbols], k: int, acceptor: OutputAcceptor | None, *, summed: bool = True
+        self,
+        X: Iterable[Symbols],
+        k: int,
+        acceptor: OutputAcceptor | None,
+        *,
+        summed: bool = True,
+        letters: GrowingNumbers | None = None,
     ) -> tuple[Any, list[Symbols]]:
         check_range("k", k, at_least=1, whole=True)
         tables = self._tables()
-        words = _words(X)
+        words = checked_words(X)
         if acceptor is None:
             after, accept = np.zeros((0, len(tables.outputs)), dtype=np.int32), np.zeros(0, dtype=np.uint8)
         else:
@@ -451,7 +426,7 @@ class PairModel(Estimator, Model):
             )
         read = [word[::-1] for word in words] if self.direction == "backward" else words
         answers = tables.native.decode(
-            *_encoded(read, _Growing(tables.inputs)),
+            *encoded(read, GrowingNumbers(tables.inputs) if letters is None else letters),
             after,
             accept,
             k=k,
@@ -466,7 +441,7 @@ class PairModel(Estimator, Model):
 
     def _scored(self, X: Iterable[Symbols], y: Iterable[Symbols]) -> tuple[Any, list[Symbols]]:
         tables = self._tables()
-        words, outputs = _words(X), _words(y)
+        words, outputs = checked_words(X), checked_words(y)
         if len(words) != len(outputs):
             raise DataError(f"there are {len(words)} inputs but {len(outputs)} outputs; give one output per input")
         for number, (word, output) in enumerate(zip(words, outputs, strict=True), 1):
@@ -478,12 +453,12 @@ class PairModel(Estimator, Model):
             reads, writes = [word[::-1] for word in words], [output[::-1] for output in outputs]
         else:
             reads, writes = words, outputs
-        letters = _Growing(tables.inputs)
-        x_begin, x = _encoded(reads, letters)
+        letters = GrowingNumbers(tables.inputs)
+        x_begin, x = encoded(reads, letters)
         # a symbol that pairs do not write may be a letter that is copied
         beyond = len(tables.outputs)
         symbols = {letter: beyond + number for letter, number in letters.items()} | dict(tables.outputs)
-        y_begin, y_ids = _encoded(writes, _Fixed(symbols, beyond + len(letters)))
+        y_begin, y_ids = encoded(writes, FixedNumbers(symbols, beyond + len(letters)))
         answers = tables.native.score(
             x_begin,
             x,
@@ -514,7 +489,7 @@ class PairModel(Estimator, Model):
         return "".join(symbols) if self.text_output_ else symbols
 
     def _candidates(self, answers: Any, words: list[Symbols]) -> list[list[Candidate]]:
-        offsets, log_p, best, begin, tokens, totals = (part.tolist() for part in answers)
+        offsets, log_p, best, begin, tokens, totals = (part.tolist() for part in answers[:6])
         candidates: list[list[Candidate]] = []
         for w, (first, end) in enumerate(itertools.pairwise(offsets)):
             row: list[Candidate] = []
@@ -531,133 +506,3 @@ class PairModel(Estimator, Model):
                 )
             candidates.append(row)
         return candidates
-
-
-class _Growing(dict[str, int]):
-    """Numbers of symbols; new ones get the next."""
-
-    def __missing__(self, symbol: str) -> int:
-        self[symbol] = number = len(self)
-        return number
-
-
-class _Fixed(dict[str, int]):
-    """Numbers of symbols; one for all others."""
-
-    def __init__(self, numbers: dict[str, int], other: int) -> None:
-        super().__init__(numbers)
-        self.other = other
-
-    def __missing__(self, symbol: str) -> int:
-        return self.other
-
-
-class _Tables(NamedTuple):
-    """What the search needs: pairs, numbers of symbols, the native model."""
-
-    links: list[Link]
-    inputs: dict[str, int]
-    outputs: dict[str, int]
-    native: native.PairNgrams
-
-    @classmethod
-    def of(cls, ngrams: NGramModel, links: list[Link], backward: bool) -> _Tables:
-        inputs, outputs = _Growing(), _Growing()
-        columns: list[Any] = []
-        for side, numbers in ((0, inputs), (1, outputs)):
-            begin = np.zeros(len(links) + 1, dtype=np.int64)
-            np.cumsum([len(link[side]) for link in links], out=begin[1:])
-            flat = [numbers[s] for link in links for s in (link[side][::-1] if backward else link[side])]
-            columns += [begin, np.array(flat, dtype=np.int32)]
-        words = np.arange(_SPECIAL, _SPECIAL + len(links), dtype=np.int32)
-        searched = native.PairNgrams(ngrams.table(), *columns, words, np.zeros(len(links)), len(outputs))
-        return cls(links, inputs, outputs, searched)
-
-
-def _machine(ngrams: NGramModel, tables: _Tables, exact: bool, semiring_name: str) -> Fst:
-    """The transducer of an n-gram model of pairs; states within pairs of several symbols come last."""
-    log_p, log_back_off = (np.log(10.0) * values for values in ngrams.numbers())
-    order = len(ngrams.levels_) - 2
-    histories = int(ngrams.levels_[order]) if order > 1 else 1
-    first = ngrams.children_
-    words, suffixes = ngrams.last_words_.tolist(), ngrams.suffixes_.tolist()
-    sides = [([tables.inputs[s] + 1 for s in u], [tables.outputs[s] + 1 for s in v]) for u, v in tables.links]
-    arcs: list[tuple[int, int, int, float, int]] = []
-    finals: dict[int, float] = {}
-    states = histories
-    below: list[dict[int, tuple[float, int]]] = []  # by history: word to cost and next state
-
-    def write(source: int, word: int, cost: float, target: int) -> None:
-        nonlocal states
-        steps = list(itertools.zip_longest(*sides[word - _SPECIAL], fillvalue=0))
-        for place, (left, right) in enumerate(steps):
-            last = place == len(steps) - 1
-            arcs.append((source, left, right, cost if place == 0 else 0.0, target if last else states))
-            if not last:
-                source, states = states, states + 1
-
-    for h in range(histories):
-        own: dict[int, tuple[float, int]] = {}
-        for node in range(int(first[h]), int(first[h + 1])):
-            after = 0 if order == 1 else node if node < histories else suffixes[node]
-            own[words[node]] = (-float(log_p[node]), after)
-        if h and exact:
-            shift = -float(log_back_off[h])
-            inherited = {word: (shift + cost, after) for word, (cost, after) in below[suffixes[h]].items()}
-            own = inherited | own
-        if exact:
-            below.append(own)
-        elif h:
-            arcs.append((h, 0, 0, -float(log_back_off[h]), suffixes[h]))
-        for word, (cost, after) in own.items():
-            if word == 2:
-                finals[h] = cost
-            elif word >= _SPECIAL:
-                write(h, word, cost, after)
-    columns = list(zip(*arcs, strict=True)) if arcs else [()] * 5
-    machine = Fst.from_arrays(
-        semiring_name,
-        start=2 if order > 1 else 0,
-        sources=columns[0],
-        ilabels=columns[1],
-        olabels=columns[2],
-        weights=columns[3],
-        nextstates=columns[4],
-        final_states=list(finals),
-        final_weights=list(finals.values()),
-        states=states,
-    )
-    machine.input_symbols, machine.output_symbols = _symbol_table(tables.inputs), _symbol_table(tables.outputs)
-    return machine
-
-
-def _symbol_table(symbols: Iterable[str]) -> SymbolTable:
-    names = list(symbols)
-    epsilon = "<eps>"
-    while epsilon in names:
-        epsilon = f"<{epsilon}>"
-    return SymbolTable([epsilon, *names])
-
-
-def _words(X: Iterable[Symbols]) -> list[Symbols]:
-    if isinstance(X, str):
-        raise DataError(f"X must be a list of inputs, got the text {X[:40]!r}; pass [{X[:40]!r}]")
-    words: list[Symbols] = []
-    for number, word in enumerate(X, 1):
-        side = word if isinstance(word, str | list | tuple) else None
-        if side is None or not all(isinstance(symbol, str) and symbol for symbol in side):
-            raise DataError(f"input {number} is {_shown(word)!r}, not a string or a list of symbols")
-        words.append(side)
-    return words
-
-
-def _encoded(words: Sequence[Symbols], numbers: dict[str, int]) -> tuple[Ints, Ids]:
-    begin = np.zeros(len(words) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=begin[1:])
-    flat = map(numbers.__getitem__, itertools.chain.from_iterable(words))
-    return begin, np.fromiter(flat, np.int32, int(begin[-1]))
-
-
-def _shown(side: Any) -> str:
-    text = side if isinstance(side, str) else " ".join(side) if isinstance(side, list | tuple) else repr(side)
-    return text if len(text) <= 40 else f"{text[:37]}..."

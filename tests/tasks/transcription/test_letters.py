@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import textmill
+from tests.reference import letter_field
 from textmill.tasks.transcription import LetterCRF
 
 WORDS = ["tax", "at", "axe", "exit", "tee", "xa", "ate", "eat"]
@@ -72,3 +73,61 @@ def test_same_model_every_time_and_from_a_file(crf, tmp_path):
     crf.save(tmp_path / "crf.mill")
     words = ["".join(letters) for letters in itertools.product("taxe", repeat=3)]
     assert textmill.load(tmp_path / "crf.mill").predict(words) == crf.predict(words)
+
+
+@pytest.mark.parametrize("word", ["tax", "exit", "tee", "axax", "t"])
+def test_outputs_and_their_probabilities_equal_enumeration_of_all_labellings(crf, word):
+    expected = letter_field.outputs(crf, word)
+    listed = crf.set_params(beam=100_000).predict_best([word], k=10_000)[0]
+    for one in listed:
+        assert one.log_probability == pytest.approx(expected[one.output], abs=1e-6)
+    assert {output for output, p in expected.items() if p > -12} <= {one.output for one in listed}
+    best = sorted(expected, key=expected.get, reverse=True)
+    assert [one.output for one in listed[:3]] == best[:3]
+    scores = crf.score_samples([word] * len(expected), list(expected))
+    assert scores.tolist() == pytest.approx(list(expected.values()), abs=1e-6)
+
+
+def test_a_narrow_beam_keeps_the_best_outputs(crf):
+    words = ["".join(letters) for letters in itertools.product("taxe", repeat=4)]
+    wide = crf.set_params(beam=10_000).predict(words)
+    narrow = crf.set_params(beam=8).predict(words)
+    crf.set_params(beam=100)
+    assert sum(a != b for a, b in zip(wide, narrow, strict=True)) <= len(words) // 50
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.7])
+def test_gradient_equals_finite_differences_and_the_objective_its_definition(crf, l2):
+    words = [word for word in WORDS if word != "xa"]
+    letters = {letter: i for i, letter in enumerate(crf.letters_.to_list())}
+    flat = np.array([letters[letter] for word in words for letter in word], dtype=np.int32)
+    offsets = np.concatenate([[0], np.cumsum([len(word) for word in words])]).astype(np.int64)
+    rng = np.random.default_rng(3)
+    gold = [rng.integers(0, crf.label_begin_[x + 1] - crf.label_begin_[x]) for x in flat]
+    gold = np.array(gold, dtype=np.int32)
+    field = crf._new_field()
+    places = crf._places()
+    weights = [w.copy() for w in (crf.test_weights_, crf.pair_weights_, crf.label_weights_)]
+
+    def objective(some):
+        gradient = [np.zeros_like(w) for w in some]
+        return field.objective(offsets, flat, gold, *places, *some, *gradient, l2=l2), gradient
+
+    value, gradient = objective(weights)
+    expected = 0.5 * l2 * sum(float((w.astype(float) ** 2).sum()) for w in weights)
+    for i, word in enumerate(words):
+        scores = dict(letter_field.labellings(crf, word))
+        right = tuple(gold[offsets[i] : offsets[i + 1]].tolist())
+        expected += math.log(sum(map(math.exp, scores.values()))) - scores[right]
+    assert value == pytest.approx(expected, rel=1e-6)
+    step = 2.0**-7  # a power of two: exact in floats of this size
+    for part in range(len(weights)):
+        nonzero = np.flatnonzero(gradient[part])
+        for i in rng.choice(nonzero, size=min(40, len(nonzero)), replace=False):
+            values = []
+            for sign in (1, -1):
+                moved = [v.copy() for v in weights]
+                moved[part][i] += np.float32(sign * step)
+                values.append((objective(moved)[0], float(moved[part][i])))
+            slope = (values[0][0] - values[1][0]) / (values[0][1] - values[1][1])
+            assert gradient[part][i] == pytest.approx(slope, abs=2e-4)

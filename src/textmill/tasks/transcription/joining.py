@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from textmill.arrays import Floats
+from textmill.arrays import Floats, Ints
 
 __all__ = ["CandidateTable", "join_weights"]
 
@@ -34,8 +34,8 @@ class CandidateTable(NamedTuple):
     outputs[begin[i]:begin[i + 1]] are those of word i; scores (candidates, models).
     """
 
-    begin: list[int]
-    outputs: list[Any]
+    begin: Ints | Sequence[int]
+    outputs: Sequence[Any]
     scores: Floats
 
     def log_posteriors(self, weights: Floats) -> Floats:
@@ -46,7 +46,20 @@ class CandidateTable(NamedTuple):
         [0.8, 0.2]
         """
         values = self.scores @ weights
-        return values - np.repeat(_log_sums(values, self.begin), np.diff(self.begin))
+        return values - np.repeat(_log_sums(values, np.asarray(self.begin)), np.diff(self.begin))
+
+    def ranked(self, weights: Floats, k: int) -> tuple[Ints, Ints]:
+        """The k best candidates of each word by the join, best first: where words begin, and numbers of candidates.
+
+        >>> table = CandidateTable([0, 2, 3], ["a", "b", "c"], np.log([[0.1], [0.9], [0.5]]))
+        >>> [part.tolist() for part in table.ranked(np.ones(1), 1)]
+        [[0, 1, 2], [1, 2]]
+        """
+        sizes = np.diff(self.begin)
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((-(self.scores @ weights), owner))  # stable: the first of equals
+        rank = np.arange(len(order)) - np.repeat(np.asarray(self.begin)[:-1], sizes)
+        return np.concatenate([[0], np.cumsum(np.minimum(sizes, k))]), order[rank < k]
 
     def right(self, references: Sequence[frozenset[Any]]) -> Any:
         """Which candidates are among the right outputs of their word.
@@ -57,7 +70,7 @@ class CandidateTable(NamedTuple):
         flags = [
             output in references[i]
             for i in range(len(self.begin) - 1)
-            for output in self.outputs[self.begin[i] : self.begin[i + 1]]
+            for output in self.outputs[int(self.begin[i]) : int(self.begin[i + 1])]
         ]
         return np.array(flags, dtype=bool)
 
@@ -67,10 +80,10 @@ class CandidateTable(NamedTuple):
         >>> CandidateTable([0, 2, 2], ["a", "b"], np.log([[0.1], [0.9]])).best(np.ones(1))
         ['b', None]
         """
-        values = self.scores @ weights
+        begin, order = self.ranked(weights, 1)
         return [
-            self.outputs[first + int(values[first:end].argmax())] if end > first else None
-            for first, end in zip(self.begin[:-1], self.begin[1:], strict=True)
+            self.outputs[int(order[first])] if end > first else None
+            for first, end in itertools.pairwise(begin.tolist())
         ]
 
 
@@ -110,11 +123,14 @@ def join_weights(table: CandidateTable, references: Sequence[frozenset[Any]], *,
     return weights if weights.any() else equal
 
 
-def _log_sums(values: Floats, begin: Any) -> Floats:
+def _log_sums(values: Floats, begin: Ints) -> Floats:
     """ln sum exp over runs; -inf for empty ones."""
     sums = np.full(len(begin) - 1, -np.inf)
-    for i, (first, end) in enumerate(itertools.pairwise(begin)):
-        if end > first:
-            most = values[first:end].max()
-            sums[i] = most + np.log(np.exp(values[first:end] - most).sum()) if np.isfinite(most) else most
+    some = np.flatnonzero(begin[1:] > begin[:-1])
+    if len(some):
+        first = begin[:-1][some]
+        most = np.maximum.reduceat(values, first)
+        shift = np.where(np.isfinite(most), most, 0.0)
+        with np.errstate(divide="ignore"):
+            sums[some] = shift + np.log(np.add.reduceat(np.exp(values - np.repeat(shift, np.diff(begin)[some])), first))
     return sums

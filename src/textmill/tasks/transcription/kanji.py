@@ -216,7 +216,7 @@ class KanjiRestorer(Estimator, Model):
                 copy=False,
                 summed=True,
                 threads=effective_jobs(self.n_jobs),
-            )
+            )[:6]
         )
         answers: list[list[Candidate]] = [[] for _ in readings]
         for place, i in enumerate(places):

@@ -26,7 +26,7 @@ from textmill._native import tasks as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError, ModelFileError
 from textmill.fst import Alignment, Link
-from textmill.lm import Candidate, PairModel
+from textmill.lm import Candidate, CandidateArrays, PairModel
 from textmill.model import (
     Estimator,
     Model,
@@ -191,30 +191,58 @@ class LetterCRF(Estimator, Model):
         >>> round(sum(one.probability for one in crf.predict_best(["aab"], k=100)[0]), 6)
         1.0
         """
+        arrays = self.predict_arrays(X, k)
+        scores, bounds = arrays.log_probability.tolist(), arrays.begin.tolist()
+        answers: list[list[Candidate]] = []
+        for first, end in itertools.pairwise(bounds):
+            row: list[Candidate] = []
+            for c in range(first, end):
+                symbols = arrays.output(c)
+                output = "".join(symbols) if self.text_output_ else symbols
+                row.append(Candidate(output, math.exp(scores[c]), scores[c], arrays.alignment(c)))
+            answers.append(row)
+        return answers
+
+    def predict_arrays(self, X: Iterable[Symbols], k: int = 10) -> CandidateArrays:
+        """The same as arrays, without an object for each output: for many words.
+
+        >>> arrays = LetterCRF().fit(["ab", "ba"], ["AB", "BA"]).predict_arrays(["bb", "a"], k=1)
+        >>> [arrays.output(c) for c in range(2)], arrays.alignment(0).text()
+        ([['B', 'B'], ['A']], 'b:B b:B')
+        """
         check_range("k", k, at_least=1, whole=True)
         field = self._ready()
         words = list(X)
         offsets, letters = self._numbers(words)
-        begin, log_p, labels = field.decode(
-            offsets, letters, *self._all(), k=k, beam=self.beam, least=_LEAST, threads=effective_jobs(self.n_jobs)
+        begin, log_p, labels, output_begin, outputs = field.decode(
+            offsets, letters, k=k, beam=self.beam, least=_LEAST, threads=effective_jobs(self.n_jobs)
         )
+        lengths = np.repeat(np.diff(offsets), np.diff(begin))
+        label_begin = np.concatenate([[0], np.cumsum(lengths)])
         writes = self._written()
-        bounds, scores, flat = begin.tolist(), log_p.tolist(), labels.tolist()
-        answers: list[list[Candidate]] = []
-        at = 0
-        for word, (first, end) in zip(words, itertools.pairwise(bounds), strict=True):
-            row: list[Candidate] = []
-            for score in scores[first:end]:
-                links: list[Link] = [
-                    ((letter,), () if label < 0 else writes[label])
-                    for letter, label in zip(word, flat[at : at + len(word)], strict=True)
-                ]
-                at += len(word)
-                symbols = list(itertools.chain.from_iterable(link[1] for link in links))
-                output = "".join(symbols) if self.text_output_ else symbols
-                row.append(Candidate(output, math.exp(score), score, Alignment(tuple(links), score)))
-            answers.append(row)
-        return answers
+
+        def alignment(c: int) -> Alignment:
+            word = words[int(np.searchsorted(begin, c, side="right")) - 1]
+            own = labels[label_begin[c] : label_begin[c + 1]].tolist()
+            links = (((letter,), () if label < 0 else writes[label]) for letter, label in zip(word, own, strict=True))
+            return Alignment(tuple(links), float(log_p[c]))
+
+        total = np.zeros(len(words))
+        return CandidateArrays(begin, log_p, total, output_begin, outputs, self.symbols_.to_list(), alignment)
+
+    def score_lists(self, X: Sequence[Symbols], begin: Ints, output_begin: Ints, outputs: Ids) -> Floats:
+        """ln p(output | word) of words with lists of outputs, laid out as in `CandidateArrays`; -inf where it has none.
+
+        >>> crf = LetterCRF().fit(["ab", "ba"], ["AB", "BA"])
+        >>> lists = np.array([0, 2]), np.array([0, 2, 4]), np.array([0, 1, 1, 0], dtype=np.int32)
+        >>> right, wrong = crf.score_lists(["ab"], *lists)
+        >>> bool(right > wrong)
+        True
+        """
+        scores: Floats = self._ready().score(
+            *self._numbers(X), begin, output_begin, outputs, threads=effective_jobs(self.n_jobs)
+        )
+        return scores
 
     def score_samples(self, X: Iterable[Symbols], y: Iterable[Symbols]) -> Floats:
         """ln p(output | word) over all labellings; -inf where there is none.
@@ -224,16 +252,13 @@ class LetterCRF(Estimator, Model):
         >>> bool(abs(crf.score_samples(["aba"], [best.output])[0] - best.log_probability) < 1e-6)
         True
         """
-        field = self._ready()
         words, outputs = list(X), list(y)
         if len(words) != len(outputs):
             raise DataError(f"there are {len(words)} words but {len(outputs)} outputs; give one output per word")
+        check_fitted(self)
         numbers = {symbol: i for i, symbol in enumerate(self.symbols_.to_list())}
-        y_begin, y_ids = _flat(outputs, numbers, len(numbers))
-        scores: Floats = field.score(
-            *self._numbers(words), y_begin, y_ids, *self._all(), threads=effective_jobs(self.n_jobs)
-        )
-        return scores
+        lists = np.arange(len(words) + 1, dtype=np.int64)
+        return self.score_lists(words, lists, *_flat(outputs, numbers, len(numbers)))
 
     def score(self, X: Iterable[Symbols], y: Iterable[Symbols]) -> float:
         """The share of words whose best output is right."""
@@ -249,7 +274,8 @@ class LetterCRF(Estimator, Model):
         try:
             self._check()
             field = self._new_field()
-            field.decode(np.zeros(1, np.int64), np.zeros(0, np.int32), *self._all(), k=1, beam=1, least=0.0, threads=1)
+            weights = self.test_weights_, self.pair_weights_, self.label_weights_
+            field.hold(*self._places(), *weights)
         except ValueError as fault:
             raise ModelFileError(str(fault)) from None
         self._field = field
@@ -279,9 +305,6 @@ class LetterCRF(Estimator, Model):
 
     def _places(self) -> tuple[Any, Any, Any, Any]:
         return self.tests_, self.test_begin_, self.pairs_, self.pair_begin_
-
-    def _all(self) -> tuple[Any, ...]:
-        return *self._places(), self.test_weights_, self.pair_weights_, self.label_weights_
 
     def _tabulate(self, rows: list[tuple[Link, ...]]) -> None:
         """Number letters, symbols and labels, and list the labels of each letter."""
@@ -354,5 +377,5 @@ class LetterCRF(Estimator, Model):
 def _flat(words: Sequence[Symbols], numbers: dict[str, int], other: int) -> tuple[Ints, Ids]:
     begin = np.zeros(len(words) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=begin[1:])
-    flat = (numbers.get(symbol, other) for symbol in itertools.chain.from_iterable(words))
+    flat = map(numbers.get, itertools.chain.from_iterable(words), itertools.repeat(other))
     return begin, np.fromiter(flat, np.int32, int(begin[-1]))

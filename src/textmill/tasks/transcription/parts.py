@@ -9,7 +9,6 @@ and notations can be joined.
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from textmill.lm import OutputAcceptor, PairModel
+from textmill._native import tasks as native
+from textmill.arrays import Floats, Ids, Ints
+from textmill.fst import Alignment
+from textmill.lm import CandidateArrays, OutputAcceptor, PairModel
+from textmill.model import effective_jobs
 from textmill.tasks.transcription.joining import CandidateTable
 from textmill.tasks.transcription.letters import LetterCRF
 from textmill.tasks.transcription.scripts import script_pack
 
-__all__ = ["FORMS", "Notation", "Part", "candidates_of", "hashable", "in_form", "plain"]
+__all__ = ["FORMS", "Notation", "Outputs", "Part", "candidates_of", "hashable", "in_form", "plain"]
 
 _FLOOR = -30.0  # ln p of what a model cannot write
+_LISTED = 100  # outputs among which a part looks for candidates of others before it is asked for their scores
+_NOTHING = "\x1e"  # no symbol
 FORMS = ("NFC", "NFD", "as it is")
 
 
@@ -78,85 +83,161 @@ class Part:
     form: str
     notation: Notation
 
-    def best(self, words: Sequence[Any], k: int) -> list[dict[Any, tuple[float, Any]]]:
-        """Of each word the k best outputs: ln p(y | x) and the alignment."""
+    def answers(self, words: Sequence[Any], k: int) -> CandidateArrays:
+        """The best outputs of each word, in the symbols of the notation, with ln p(y | x)."""
         read = [in_form(word, self.form) for word in words]
-        acceptor = None
-        if isinstance(self.model, PairModel):
-            acceptor = self.notation.acceptor(self.model.output_symbols_)
-            rows = self.model.predict_best(read, k, acceptor=acceptor)
-        else:
-            acceptor = self.notation.acceptor(self.model.symbols_.to_list())
-            rows = self.model.predict_best(read, k)
-        answers: list[dict[Any, tuple[float, Any]]] = []
-        for row in rows:
-            outputs: dict[Any, tuple[float, Any]] = {}
-            for one in row:
-                if acceptor is not None and not acceptor.allows(one.output):
-                    continue
-                output = hashable(self.notation.read(one.output))
-                if output is not None and output not in outputs:
-                    outputs[output] = (math.log(max(one.probability, 1e-13)), one.alignment)
-            answers.append(outputs)
-        return answers
+        if isinstance(self.model, LetterCRF):
+            return self.model.predict_arrays(read, k)
+        return self.model.predict_arrays(read, k, acceptor=self.notation.acceptor(self.model.output_symbols_))
 
-    def scores(self, words: Sequence[Any], outputs: Sequence[Any]) -> list[float]:
-        """ln p(y | x) of outputs, as far as it is above a floor."""
-        read = [in_form(word, self.form) for word in words]
-        written = [self.notation.write(output) for output in outputs]
-        good = [i for i, symbols in enumerate(written) if symbols is not None]
-        values = np.full(len(words), _FLOOR)
-        if good:
-            some = [read[i] for i in good]
-            values[good] = self.model.score_samples(some, [written[i] for i in good])
-            if isinstance(self.model, PairModel):
-                values[good] -= _totals(self.model, some)
-        return np.maximum(values, _FLOOR).tolist()  # type: ignore[no-any-return]
+    def output(self, symbols: list[str]) -> Any:
+        """The output of symbols, as a key; None where they are no output."""
+        return hashable(self.notation.read("".join(symbols) if self.model.text_output_ else symbols))
+
+    def best(self, words: Sequence[Any]) -> list[Any]:
+        """The best output of each word, as a key; None where there is none."""
+        table = candidates_of([self], words, 1)[0]
+        return table.best(np.ones(1))
 
 
-def _totals(model: PairModel, words: list[Any]) -> Any:
-    """ln p(x) of words, each searched once."""
-    keys = [word if isinstance(word, str) else tuple(word) for word in words]
-    distinct = list(dict.fromkeys(keys))
-    best = model.predict_best(distinct, 1)
-    total = {
-        key: row[0].log_probability - math.log(max(row[0].probability, 1e-300)) if row else 0.0
-        for key, row in zip(distinct, best, strict=True)
-    }
-    return np.array([total[key] for key in keys])
-
-
-def candidates_of(parts: Sequence[Part], words: Sequence[Any], k: int) -> tuple[CandidateTable, list[list[Any]]]:
-    """The candidates of words by all parts, with the score of each by each; and alignments, by the first that has one.
+def candidates_of(parts: Sequence[Part], words: Sequence[Any], k: int) -> tuple[CandidateTable, Outputs]:
+    """The candidates of words by all parts, with the score of each by each, and what they are.
 
     A part is asked for the score of what it did not list.
     """
-    lists = [part.best(words, k) for part in parts]
-    begin = [0]
-    outputs: list[Any] = []
-    alignments: list[list[Any]] = []
-    owners: list[int] = []
-    for w in range(len(words)):
-        union: dict[Any, Any] = {}
-        for answers in lists:
-            for output, (_, alignment) in answers[w].items():
-                union.setdefault(output, alignment)
-        outputs += union
-        alignments.append(list(union.values()))
-        owners += [w] * len(union)
-        begin.append(len(outputs))
+    answers = [part.answers(words, max(k, _LISTED)) for part in parts]
+    numbers: dict[str, list[int]] = {}
+    for m, part in enumerate(parts):
+        numbers.setdefault(part.notation.name, []).append(m)
+    groups = [_Group([parts[m] for m in some], [answers[m] for m in some], some, k) for some in numbers.values()]
+    if len(groups) == 1:
+        begin, rows = groups[0].begin, [np.arange(len(groups[0].model))]
+        outputs = Outputs(groups, np.zeros(len(rows[0]), dtype=np.int64), rows[0])
+    else:
+        begin, rows, outputs = _united(groups)
     scores = np.empty((len(outputs), len(parts)))
-    for m, (part, answers) in enumerate(zip(parts, lists, strict=True)):
-        missing: list[int] = []
-        for i, (output, w) in enumerate(zip(outputs, owners, strict=True)):
-            value = answers[w].get(output)
-            if value is None:
-                missing.append(i)
-            else:
-                scores[i, m] = value[0]
-        if missing:
-            scores[missing, m] = part.scores([words[owners[i]] for i in missing], [plain(outputs[i]) for i in missing])
-    return CandidateTable(begin, outputs, np.maximum(scores, _FLOOR)), alignments
+    for group, places in zip(groups, rows, strict=True):
+        scores[:, group.numbers] = group.scored(words, begin, places, outputs)
+    return CandidateTable(begin, outputs, np.maximum(scores, _FLOOR)), outputs
+
+
+class _Group:
+    """Parts of one notation, whose candidates are put together as numbers of the same symbols."""
+
+    def __init__(self, parts: list[Part], answers: list[CandidateArrays], numbers: list[int], k: int) -> None:
+        self.parts, self.answers, self.numbers = parts, answers, numbers
+        place: dict[str, int] = {}
+        self.renamed = [
+            np.array([place.setdefault(symbol, len(place)) for symbol in one.symbols], dtype=np.int32)
+            for one in answers
+        ]
+        self.symbols, self.place = list(place), place
+        acceptor = parts[0].notation.acceptor(self.symbols)
+        if acceptor is None:
+            after, accept = np.zeros((0, len(place)), dtype=np.int32), np.zeros(0, dtype=np.uint8)
+        else:
+            after, accept = acceptor.table(self.symbols)
+        lists = [
+            (one.begin, one.log_probability, one.output_begin, renamed[one.outputs])
+            for one, renamed in zip(answers, self.renamed, strict=True)
+        ]
+        self.threads = effective_jobs(parts[0].model.n_jobs)
+        self.begin, self.output_begin, self.outputs, self.model, self.number, scores = native.join_lists(
+            lists, most=k, symbols=len(place), next=after, accept=accept, threads=self.threads
+        )
+        self.scores = scores.reshape(-1, len(parts))
+
+    def output(self, c: int) -> Any:
+        """Candidate c as a key."""
+        numbers = self.outputs[int(self.output_begin[c]) : int(self.output_begin[c + 1])].tolist()
+        return self.parts[0].output([self.symbols[number] for number in numbers])
+
+    def alignment(self, c: int) -> Alignment:
+        """The best alignment of candidate c, by the first part that has it."""
+        return self.answers[int(self.model[c])].alignment(int(self.number[c]))
+
+    def scored(self, words: Sequence[Any], begin: Ints, places: Ints, outputs: Outputs) -> Floats:
+        """ln p of the candidates of all groups; `places` are their numbers here, -1 for those of others."""
+        known = places >= 0
+        scores = np.full((len(places), len(self.parts)), np.nan)
+        scores[known] = self.scores[places[known]]
+        if known.all():
+            output_begin, flat = self.output_begin, self.outputs
+        else:
+            runs = [
+                self.outputs[int(self.output_begin[c]) : int(self.output_begin[c + 1])] if c >= 0 else self._coded(o)
+                for c, o in zip(places.tolist(), outputs, strict=True)
+            ]
+            output_begin = np.concatenate([[0], np.cumsum([len(run) for run in runs])]).astype(np.int64)
+            flat = np.concatenate(runs).astype(np.int32)
+        owner = np.repeat(np.arange(len(words)), np.diff(begin))
+        for m, (part, answers, renamed) in enumerate(zip(self.parts, self.answers, self.renamed, strict=True)):
+            missing = np.flatnonzero(np.isnan(scores[:, m]))
+            if not len(missing):
+                continue
+            own = np.full(len(self.symbols) + 1, len(answers.symbols), dtype=np.int32)  # the last for all others
+            own[renamed] = np.arange(len(renamed))
+            asked, where = np.unique(owner[missing], return_inverse=True)
+            lists = np.concatenate([[0], np.cumsum(np.bincount(where, minlength=len(asked)))]).astype(np.int64)
+            some_begin, some = _runs(output_begin, flat, missing)
+            read = [in_form(words[w], part.form) for w in asked.tolist()]
+            values = part.model.score_lists(read, lists, some_begin, own[some])
+            total = answers.total[owner[missing]]
+            scores[missing, m] = np.where(np.isfinite(total), values, -np.inf) - np.where(np.isfinite(total), total, 0)
+        return scores
+
+    def _coded(self, output: Any) -> Ids:
+        written = self.parts[0].notation.write(plain(output))
+        symbols = [_NOTHING] if written is None else written  # a symbol that nothing writes: no score
+        return np.array([self.place.get(symbol, len(self.place)) for symbol in symbols], dtype=np.int32)
+
+
+class Outputs(Sequence[Any]):
+    """The outputs of candidates as keys, put into words when they are asked for."""
+
+    def __init__(self, groups: list[_Group], group: Ints, place: Ints) -> None:
+        self._groups, self._group, self._place = groups, group, place
+
+    def __len__(self) -> int:
+        return len(self._group)
+
+    def __getitem__(self, c: Any) -> Any:
+        if isinstance(c, slice):
+            return [self[i] for i in range(*c.indices(len(self)))]
+        return self._groups[int(self._group[c])].output(int(self._place[c]))
+
+    def alignment(self, c: int) -> Alignment:
+        """The best alignment of candidate c, by the first part that has it."""
+        return self._groups[int(self._group[c])].alignment(int(self._place[c]))
+
+
+def _united(groups: list[_Group]) -> tuple[Ints, list[Ints], Outputs]:
+    """The candidates of several notations: where words begin, the number of each by group, -1 for none, and outputs."""
+    begin: list[int] = [0]
+    rows: list[list[int]] = []
+    for w in range(len(groups[0].begin) - 1):
+        union: dict[Any, list[int]] = {}
+        for g, group in enumerate(groups):
+            for c in range(int(group.begin[w]), int(group.begin[w + 1])):
+                output = group.output(c)
+                if output is None:
+                    continue
+                places = union.setdefault(output, [-1] * len(groups))
+                places[g] = c if places[g] < 0 else places[g]
+        rows += union.values()
+        begin.append(len(rows))
+    table = np.array(rows, dtype=np.int64).reshape(-1, len(groups))
+    first = (table >= 0).argmax(axis=1)
+    outputs = Outputs(groups, first, table[np.arange(len(table)), first])
+    return np.array(begin, dtype=np.int64), list(table.T), outputs
+
+
+def _runs(begin: Ints, values: Ids, rows: Ints) -> tuple[Ints, Ids]:
+    """Some runs of an array that offsets cut, one behind the other."""
+    lengths = (begin[1:] - begin[:-1])[rows]
+    new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    picked = np.arange(int(new[-1])) + np.repeat(begin[:-1][rows] - new[:-1], lengths)
+    return new, values[picked]
 
 
 def hashable(output: Any) -> Any:

@@ -36,6 +36,8 @@ _HUGE = 5_000_000  # and no field over letters
 _ALIGNED = 0.998  # share of training pairs that units must be able to align
 _MOST = 6  # output symbols of a letter
 _K = 10  # candidates of each part
+_WIDTH = 7.0  # of the search of pair models that are joined: others bring what one misses
+_BEAM = 30  # of that of fields
 _ORDERS = (4, 5, 6, 8)
 _SMOOTHINGS = ("modified-kneser-ney", "kneser-ney", "witten-bell")
 
@@ -136,11 +138,7 @@ def search_plan(
         return Part(name, view(some_form, notation).fit(model), some_form, Notation(notation))
 
     def error(one: Part) -> float:
-        best = one.best(words, 3)
-        wrong = sum(
-            not row or max(row, key=lambda y: row[y][0]) not in right
-            for row, right in zip(best, references, strict=True)
-        )
+        wrong = sum(best not in right for best, right in zip(one.best(words), references, strict=True))
         return wrong / max(1, len(words))
 
     def base(some_form: str, notation: str, **parameters: Any) -> Part:
@@ -212,11 +210,11 @@ def _plans(
     }
     for direction in ("forward", "backward"):
         for name, unit in units.items():
-            settings = {**unit, "order": order, "smoothing": smoothing, "direction": direction}
+            settings = {**unit, "order": order, "smoothing": smoothing, "direction": direction, "width": _WIDTH}
             plans.append(Plan(f"{name} {direction}", "pairs", settings, form, notation))
     for other in others[:1]:  # the same names, written otherwise
         many = letters_per_symbol(train, form, Notation(other))
-        settings = {"max_input": 1, "max_output": many, "order": order, "smoothing": smoothing}
+        settings = {"max_input": 1, "max_output": many, "order": order, "smoothing": smoothing, "width": _WIDTH}
         plans.append(Plan(f"1x{many} {other}", "pairs", settings, form, other))
     if size <= _LARGE:
         fields: list[dict[str, Any]] = [
@@ -231,7 +229,7 @@ def _plans(
         fields = []
     for field in fields:
         name = f"letters {field['window']}/{field['longest']} l2={field['l2']:g}"
-        plans.append(Plan(name, "letters", {"max_output": m, **field}, form, notation))
+        plans.append(Plan(name, "letters", {"max_output": m, "beam": _BEAM, **field}, form, notation))
     return plans
 
 

@@ -12,7 +12,7 @@ of the parts. Reference: Jansche & Sproat (2009), Named entity transcription wit
 
 from __future__ import annotations
 
-import math
+import itertools
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -410,22 +410,18 @@ class Transcriber(Estimator, Model):
 
     def _joined(self, words: list[Any], k: int) -> list[list[Transcription]]:
         parts, weights = self._ready()
-        table, alignments = candidates_of(parts, words, max(self.k, k))
-        posteriors = table.log_posteriors(weights) if len(table.outputs) else np.zeros(0)
+        table, outputs = candidates_of(parts, words, max(self.k, k))
+        posteriors = table.log_posteriors(weights)
+        begin, order = table.ranked(weights, k)
+        numbers, probabilities = order.tolist(), np.exp(posteriors[order]).tolist()
         rows: list[list[Transcription]] = []
-        for w, (first, end) in enumerate(zip(table.begin[:-1], table.begin[1:], strict=True)):
-            order = np.argsort(-posteriors[first:end], kind="stable")[:k].tolist()
-            rows.append(
-                [
-                    Transcription(
-                        plain(table.outputs[first + i]),
-                        math.exp(float(posteriors[first + i])),
-                        "model",
-                        alignments[w][i],
-                    )
-                    for i in order
-                ]
-            )
+        for first, end in itertools.pairwise(begin.tolist()):
+            row: dict[Any, Transcription] = {}
+            for c, probability in zip(numbers[first:end], probabilities[first:end], strict=True):
+                output = outputs[c]
+                if output is not None and output not in row:
+                    row[output] = Transcription(plain(output), probability, "model", outputs.alignment(c))
+            rows.append(list(row.values()))
         return rows
 
 
