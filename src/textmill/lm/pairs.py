@@ -275,7 +275,7 @@ class PairModel(Estimator, Model):
             alignment,
         )
 
-    def score_lists(self, X: Sequence[Symbols], begin: Ints, output_begin: Ints, outputs: Ids) -> Floats:
+    def score_lists(self, X: Sequence[Symbols], offsets: Ints, output_offsets: Ints, outputs: Ids) -> Floats:
         """ln p(x, y) of inputs with lists of outputs, laid out as in `CandidateArrays`; -inf where there is none.
 
         Outputs are numbers of `output_symbols_`; others are symbols that no pair writes. Alignments far less likely
@@ -292,9 +292,9 @@ class PairModel(Estimator, Model):
         backward = self.direction == "backward"
         scores: Floats = tables.native.score_lists(
             *encoded([word[::-1] for word in words] if backward else words, GrowingNumbers(tables.inputs)),
-            begin,
-            output_begin,
-            reversed_runs(output_begin, outputs) if backward else outputs,
+            offsets,
+            output_offsets,
+            reversed_runs(output_offsets, outputs) if backward else outputs,
             width=math.inf if self.width is None else float(self.width),
             insertions=self._insertions(),
             copy=self.unknown == "copy",

@@ -230,7 +230,7 @@ class LetterCRF(Estimator, Model):
         total = np.zeros(len(words))
         return CandidateArrays(begin, log_p, total, output_begin, outputs, self.symbols_.to_list(), alignment)
 
-    def score_lists(self, X: Sequence[Symbols], begin: Ints, output_begin: Ints, outputs: Ids) -> Floats:
+    def score_lists(self, X: Sequence[Symbols], offsets: Ints, output_offsets: Ints, outputs: Ids) -> Floats:
         """ln p(output | word) of words with lists of outputs, laid out as in `CandidateArrays`; -inf where it has none.
 
         >>> crf = LetterCRF().fit(["ab", "ba"], ["AB", "BA"])
@@ -240,7 +240,7 @@ class LetterCRF(Estimator, Model):
         True
         """
         scores: Floats = self._ready().score(
-            *self._numbers(X), begin, output_begin, outputs, threads=effective_jobs(self.n_jobs)
+            *self._numbers(X), offsets, output_offsets, outputs, threads=effective_jobs(self.n_jobs)
         )
         return scores
 
