@@ -158,10 +158,10 @@ class _Group:
 
     def scored(self, words: Sequence[Any], begin: Ints, places: Ints, outputs: Outputs) -> Floats:
         """ln p of the candidates of all groups; `places` are their numbers here, -1 for those of others."""
-        known = places >= 0
+        listed = places >= 0
         scores = np.full((len(places), len(self.parts)), np.nan)
-        scores[known] = self.scores[places[known]]
-        if known.all():
+        scores[listed] = self.scores[places[listed]]
+        if listed.all():
             output_begin, flat = self.output_begin, self.outputs
         else:
             runs = [
