@@ -332,8 +332,11 @@ void bind_fst(nb::module_& m) {
   bind_fst_grammar(m);
   bind_fst_lazy(m);
   bind_fst_learning(m);
+  bind_fst_models(m);
   bind_fst_operations(m);
   bind_fst_optimize(m);
+  bind_fst_overlay(m);
+  bind_fst_pushdown(m);
   bind_fst_strings(m);
   bind_fst_transform(m);
   bind_fst_traversal(m);

@@ -23,6 +23,7 @@ __all__ = [
     "read_machine",
     "read_machines",
     "read_pairs",
+    "read_rules",
     "read_symbols",
     "refuse_terminal",
     "semiring_of",
@@ -132,6 +133,26 @@ def read_pairs(name: str) -> dict[int, int]:
             raise DataError("a line of label pairs has an old and a new label, such as '3 7'", source=name, line=number)
         pairs[int(fields[0])] = int(fields[1])
     return pairs
+
+
+def read_rules(arguments: Sequence[str]) -> tuple[dict[int, Fst], int, str]:
+    """Machines by their labels, the label of the first, and the file to write: machines with labels, then that file."""
+    import typer
+
+    from textmill.cli._outputs import check_output
+    from textmill.errors import DataError
+
+    if len(arguments) < 2:
+        raise typer.BadParameter("every machine is followed by its label, as in: root.fst 100 rule.fst 101")
+    target = arguments[-1] if len(arguments) % 2 else ""
+    check_output(target)
+    names, labels = arguments[: len(arguments) // 2 * 2 : 2], arguments[1::2]
+    for label in labels:
+        if not label.isdecimal() or int(label) > MOST:
+            raise typer.BadParameter(f"{label!r} stands where the label of a machine, a number, is expected")
+    if len(set(map(int, labels))) < len(labels):
+        raise DataError("every machine has a label of its own, but two have the same")
+    return dict(zip(map(int, labels), read_machines(names), strict=True)), int(labels[0]), target
 
 
 def lines(name: str) -> Iterator[tuple[int, list[str]]]:

@@ -6,7 +6,6 @@ import typer
 
 from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program, machines, settings
-from textmill.cli._outputs import check_output
 
 if TYPE_CHECKING:
     from textmill.fst import Fst
@@ -299,25 +298,12 @@ def replace(
 
     Example: textmill fst replace root.fst 100 name.fst 101 number.fst 102 out.fst
     """
-    from textmill.errors import DataError
     from textmill.fst import transform
 
-    if len(arguments) < 2:
-        raise typer.BadParameter("every machine is followed by its label, as in: root.fst 100 rule.fst 101")
-    target = arguments[-1] if len(arguments) % 2 else ""
-    check_output(target)
-    names, labels = arguments[: len(arguments) // 2 * 2 : 2], arguments[1::2]
-    for label in labels:
-        if not label.isdecimal() or int(label) > files.MOST:
-            raise typer.BadParameter(f"{label!r} stands where the label of a machine, a number, is expected")
-    if len(set(map(int, labels))) < len(labels):
-        raise DataError("every machine has a label of its own, but two have the same")
-    rules = dict(zip(map(int, labels), files.read_machines(names), strict=True))
+    rules, root, target = files.read_rules(arguments)
     call, back = ("neither", "neither") if epsilon_on_replace else (call_arc_labeling, return_arc_labeling)
     files.write_machine(
-        transform.replace(
-            rules, int(labels[0]), call_arc_labeling=call, return_arc_labeling=back, return_label=return_label
-        ),
+        transform.replace(rules, root, call_arc_labeling=call, return_arc_labeling=back, return_label=return_label),
         target,
     )
 

@@ -22,6 +22,9 @@ _VERBS = {
         "_fst_operations": "arcsort closure compose concat connect difference epsnormalize intersect invert map "
         "project relabel replace reverse synchronize topsort union",
         "_fst_optimize": "decode determinize disambiguate encode minimize rmepsilon",
+        "_fst_extensions": "compress decompress edit linear ngram ngraminfo",
+        "_fst_pushdown": "mpdtcompose mpdtexpand mpdtinfo mpdtreverse pdtcompose pdtexpand pdtinfo pdtreplace "
+        "pdtreverse pdtshortestpath",
         "_fst_search": "prune push randgen reweight shortestdistance shortestpath",
     }.items()
     for verb in verbs.split()

@@ -16,6 +16,9 @@ optimization   epsilon removal, determinisation, minimisation
 encoding       labels and weights of arcs as single labels
 transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
 grammars       machines that call one another, before they are replaced
+pushdown       machines with parentheses: one stack or several
+overlay        changes beside a machine that is mapped from a file
+compression    machine files in fewer bytes
 traversal      walks over states, components, what can be reached from where
 compare        equality, equivalence, random paths
 facts          what a machine is: sizes, components, properties
@@ -29,7 +32,8 @@ ambiguity      several outputs for one input, outputs without end
 scanning       a transducer on running text
 lexicons       minimal word lists, and the words near to others
 edits          edit transducers, distances, alignments
-ngrams         back-off n-gram models
+ngrams         back-off n-gram models; succinct: in little memory
+linear_models  linear taggers and classifiers
 patterns       search automata, suffixes, factors
 expectations   derivatives of the total weight, expected values, entropy, divergences
 learning       weights learnt from pairs of strings, by EM or by gradient
@@ -64,6 +68,7 @@ if TYPE_CHECKING:
         priority_union,
         sigma_star,
     )
+    from textmill.fst.compression import compress, compress_fst, decompress, decompress_fst
     from textmill.fst.dna import (
         CODONS,
         affine_alignment,
@@ -145,6 +150,7 @@ if TYPE_CHECKING:
         nearest,
         read_lexicon,
     )
+    from textmill.fst.linear_models import LinearClassifier, LinearFeature, LinearTagger, read_features
     from textmill.fst.machine import EPSILON, NO_STATE, PROPERTIES, Arc, Fst
     from textmill.fst.ngrams import (
         NGramMachine,
@@ -158,6 +164,7 @@ if TYPE_CHECKING:
         optimize,
         rmepsilon,
     )
+    from textmill.fst.overlay import EditedFst
     from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
     from textmill.fst.patterns import (
         aho_corasick,
@@ -171,6 +178,7 @@ if TYPE_CHECKING:
         pronunciations,
     )
     from textmill.fst.planner import ChainPlan, EstimatedSize, Joint, compose_chain, plan_chain
+    from textmill.fst.pushdown import PushdownFst, read_parentheses, replace_to_pushdown, write_parentheses
     from textmill.fst.rational import (
         arcsort,
         closure,
@@ -198,6 +206,7 @@ if TYPE_CHECKING:
     from textmill.fst.semirings import Semiring, SemiringDefinition, Weight, custom, gallic, semiring
     from textmill.fst.stringpairs import SIDES, PairRecord, bag_counts, bag_weights, read_pairs
     from textmill.fst.strings import accep, apply, apply_stream, cross, labels_of, string_map, strings, text_of
+    from textmill.fst.succinct import SuccinctNgrams
     from textmill.fst.symbols import SymbolTable
     from textmill.fst.thrax import (
         open_grammar,
@@ -263,6 +272,7 @@ __all__ = [
     "Change",
     "CompactFst",
     "Definition",
+    "EditedFst",
     "EncodedAlignments",
     "Encoder",
     "EstimatedSize",
@@ -275,17 +285,22 @@ __all__ = [
     "LabelReachability",
     "LazyFst",
     "LearnedWeights",
+    "LinearClassifier",
+    "LinearFeature",
+    "LinearTagger",
     "Link",
     "LinkPosterior",
     "NGramMachine",
     "Neighbor",
     "Node",
     "PairRecord",
+    "PushdownFst",
     "Reading",
     "Semiring",
     "SemiringDefinition",
     "StateReachability",
     "StringAligner",
+    "SuccinctNgrams",
     "SymbolTable",
     "TextRewriter",
     "Visit",
@@ -322,6 +337,8 @@ __all__ = [
     "complement",
     "compose",
     "compose_chain",
+    "compress",
+    "compress_fst",
     "concat",
     "connect",
     "connect_calls",
@@ -331,6 +348,8 @@ __all__ = [
     "custom",
     "decode",
     "decomposition",
+    "decompress",
+    "decompress_fst",
     "depth_first",
     "determinize",
     "difference",
@@ -391,10 +410,12 @@ __all__ = [
     "push",
     "rand_equivalent",
     "randgen",
+    "read_features",
     "read_fst",
     "read_grammar",
     "read_lexicon",
     "read_pairs",
+    "read_parentheses",
     "read_text",
     "read_thrax",
     "reading",
@@ -403,6 +424,7 @@ __all__ = [
     "relabel_symbols",
     "repeat",
     "replace",
+    "replace_to_pushdown",
     "reverse",
     "reweight",
     "rewrite",
@@ -438,6 +460,7 @@ __all__ = [
     "visit",
     "write_archive",
     "write_fst",
+    "write_parentheses",
     "write_text",
 ]
 
@@ -458,6 +481,11 @@ __getattr__, __dir__ = deferred(
         "grammars": "call_cycle call_order calls connect_calls inline_calls",
         "machine": "EPSILON NO_STATE PROPERTIES Arc Fst",
         "optimization": "determinize disambiguate minimize minimize_strings optimize rmepsilon",
+        "pushdown": "PushdownFst read_parentheses replace_to_pushdown write_parentheses",
+        "compression": "compress compress_fst decompress decompress_fst",
+        "linear_models": "LinearClassifier LinearFeature LinearTagger read_features",
+        "overlay": "EditedFst",
+        "succinct": "SuccinctNgrams",
         "planner": "ChainPlan EstimatedSize Joint compose_chain plan_chain",
         "paths": "prune push reweight shortest_distance shortest_path total_weight",
         "rational": "arcsort closure concat connect invert project relabel relabel_symbols repeat reverse "

@@ -5,11 +5,10 @@
 Label 0 is epsilon, the empty string; an acceptor has equal labels on every arc. Arcs of a state are contiguous in one
 flat array (native/fst/machine.h), so a machine takes 16 bytes per arc with 32-bit weights. A copy costs nothing until
 one of the two is changed. A machine that is mapped from a file is changed through the same door: the first change
-copies its arrays once, at the speed of memory, and all later ones cost what they cost elsewhere. There is no overlay
-of edits over the file: it would save that copy, and every loop over arcs would have to ask where they lie. What an
-operation or an iterator reads is never changed under it: iterators raise when they find that their machine has
-changed. Machines know their properties (acceptor, sorted, acyclic, ...) until they are changed, and compute them in
-O(N + M) when they are asked for.
+copies its arrays once, at the speed of memory, and all later ones cost what they cost elsewhere; where that copy is too
+much, `EditedFst` (overlay.py) keeps changes beside the file. What an operation or an iterator reads is never changed
+under it: iterators raise when they find that their machine has changed. Machines know their properties (acceptor,
+sorted, acyclic, ...) until they are changed, and compute them in O(N + M) when they are asked for.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from textmill.fst.machine import Fst
 from textmill.fst.symbols import SymbolTable
 from textmill.model import check_choice
 
-__all__ = ["NGramMachine", "ngram_machine"]
+__all__ = ["Histories", "NGramMachine", "marks_of", "ngram_machine"]
 
 _BEGIN, _END, _PHI = "<s>", "</s>", "<phi>"
 _MOST_ARCS = 50_000_000
@@ -55,15 +55,10 @@ def ngram_machine(arpa: Arpa, *, back_off: str = "phi", semiring_name: str = "tr
     """
     check_choice("back_off", back_off, ["phi", "epsilon", "expanded"])
     words = list(arpa.words)
-    if not arpa.orders:
-        raise DataError("the model has no n-grams")
-    try:
-        begin, end = words.index(_BEGIN), words.index(_END)
-    except ValueError:
-        raise DataError("the model has no <s> or no </s> among its 1-grams; write it again with both") from None
+    begin, end = marks_of(arpa)
     symbols = SymbolTable(["<eps>", *words, _PHI])
     phi = len(words) + 1
-    histories = _Histories(arpa, begin, end)
+    histories = Histories(arpa, begin, end)
     columns = _Columns()
     for n, order in enumerate(arpa.orders, 1):
         rows = order.words
@@ -94,7 +89,24 @@ def ngram_machine(arpa: Arpa, *, back_off: str = "phi", semiring_name: str = "tr
     )
 
 
-class _Histories:
+def marks_of(arpa: Arpa) -> tuple[int, int]:
+    r"""The numbers of <s> and </s> among the words of a model.
+
+    >>> import io
+    >>> from textmill.corpus import read_arpa
+    >>> marks_of(read_arpa(io.BytesIO(b"\\data\\\nngram 1=2\n\n\\1-grams:\n-99 <s>\n-0.3 </s>\n\n\\end\\\n")))
+    (0, 1)
+    """
+    if not arpa.orders:
+        raise DataError("the model has no n-grams")
+    words = list(arpa.words)
+    try:
+        return words.index(_BEGIN), words.index(_END)
+    except ValueError:
+        raise DataError("the model has no <s> or no </s> among its 1-grams; write it again with both") from None
+
+
+class Histories:
     """Numbers of histories: 0 the empty one, then those of length 1, 2, ... that are n-grams of the model."""
 
     def __init__(self, arpa: Arpa, begin: int, end: int) -> None:

@@ -29,6 +29,7 @@ label_models   binary labels that depend on each other, and decoding under them
 labelpaths   labellings of chains of hidden states, with certificates
 latent       latent-dynamic CRFs: labels with hidden states
 labeling     files labelled, in the layout of Wapiti
+machines     CRFs as weighted transducers
 markov       conditional Markov models
 probability_files   probabilities of items from files
 pruning      what a beam costs in decoding for F
@@ -148,6 +149,7 @@ if TYPE_CHECKING:
         state_probabilities,
     )
     from textmill.sequence.latent import LatentCRF
+    from textmill.sequence.machines import tagger_machine, token_symbol
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.probability_files import ItemSet, read_probabilities
@@ -396,8 +398,10 @@ __all__ = [
     "split_sentence",
     "state_probabilities",
     "tag_errors",
+    "tagger_machine",
     "tagger_of",
     "token_spans",
+    "token_symbol",
     "top_features",
     "tune_taggers",
     "update_weights",
@@ -448,6 +452,7 @@ __getattr__, __dir__ = deferred(
         "labelpaths": "SEARCHES Certificate HiddenScorer LabelPaths SearchLimits best_label_paths hidden_paths "
         "label_log_probabilities most_probable_states state_probabilities",
         "latent": "LatentCRF",
+        "machines": "tagger_machine token_symbol",
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "probability_files": "ItemSet read_probabilities",
