@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import os
 import re
@@ -75,6 +76,7 @@ def full_report(text: str = "words") -> Report:
     report.heading(text, level=3)
     report.text(text, text)
     report.code(text)
+    report.spans([(text, text), (text, None)], caption=text)
     report.table([text, text], [(text, 1), (text, None)], caption=text)
     report.figure(CIRCLE, caption=text, alt=text)
     report.html(Markup('<p id="own">special</p>'))
@@ -98,6 +100,21 @@ def test_a_page_has_all_its_parts_in_order() -> None:
     ]
     assert page.text("title") == ["Title"]
     assert page.all("html") == [{"lang": "en"}]
+
+
+def test_pieces_of_one_label_have_one_color_and_join_to_the_text() -> None:
+    pieces = [("  One <b>\n", "en"), ("zwei\n\n", "de"), ("3 ", None), ("four", "en"), *[("x", str(i)) for i in range(5)]]
+    report = Report("Title")
+    report.spans(pieces, caption="Languages.")
+    page = report.render()
+    (box,) = re.findall(r'<div class="spans"[^>]*>(.*?)</div>', page, flags=re.S)
+    assert html.unescape(re.sub("<[^>]*>", "", box)) == "".join(text for text, _ in pieces)
+    shades = re.findall(r'class="(shade-\d)" title="(\w+)" data-label="\2"', box)
+    assert [label for _, label in shades] == [label for _, label in pieces if label is not None]
+    by_label = dict((label, shade) for shade, label in shades)
+    assert all(by_label[label] == shade for shade, label in shades)
+    assert len({shade for shade, _ in shades}) == 6
+    assert all(f".{shade} {{" in page for shade, _ in shades)  # the style has them all
 
 
 def test_an_empty_page_is_a_page() -> None:
@@ -130,7 +147,7 @@ def test_text_is_escaped_in_every_field(text: str) -> None:
     assert [tag for tag, _ in page.elements if tag != words] == [tag for tag, _ in plain.elements if tag != words]
     assert sum(data == text for _, data in page.texts) == sum(data == "words" for _, data in plain.texts) > 15
     assert {"aria-label": text}.items() <= {"aria-label": page.all("svg")[0]["aria-label"]}.items()
-    assert [div["aria-label"] for div in page.all("div") if "aria-label" in div] == [text]
+    assert [div["aria-label"] for div in page.all("div") if "aria-label" in div] == [text, text]
 
 
 @given(st.text(st.characters(codec=None), max_size=30))

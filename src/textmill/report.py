@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing else: headings, text, tables, figures, code.
+"""One HTML page that needs nothing else: headings, text, colored text, tables, figures, code.
 
     parts in order -> Jinja2 template (report.html.j2) that escapes every text -> one file, replaced whole or not at all
 
@@ -35,6 +35,7 @@ _DRAWS = re.compile(  # elements that draw something and do nothing else
 )
 _LINK = re.compile("#|https?://")  # followed by a click
 _INSIDE = re.compile("#|data:image/")  # needed to draw
+_SHADES = 6  # of pieces of a text, in the template
 
 
 class _Column(NamedTuple):
@@ -124,6 +125,20 @@ class Report:
         >>> Report("Newspapers").html(Markup("<p>The <mark>first</mark> word.</p>"))
         """
         self._add("html", html=part)
+
+    def spans(self, pieces: Iterable[tuple[str, str | None]], *, caption: str) -> None:
+        """Add a text in pieces, each with its label; pieces of one label have one color, those of None have none.
+
+        The label stands before its piece and is not copied with it; line ends are kept.
+
+        >>> Report("Newspapers").spans([("Good morning. ", "en"), ("Guten Tag.", "de")], caption="Two languages.")
+        """
+        colors: dict[str, int] = {}
+        shown = [
+            (text, label, None if label is None else colors.setdefault(label, len(colors)) % _SHADES)
+            for text, label in pieces
+        ]
+        self._add("spans", pieces=shown, caption=caption)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str) -> None:
         """Add a table that the reader can sort.

@@ -15,6 +15,7 @@ from textmill._native import tasks as native
 from textmill.corpus import Document, Tokenizer, parse_choi, read_choi, write_choi
 from textmill.errors import DataError
 from textmill.metrics import Segmentation, window_diff
+from textmill.tasks.language import LanguageSegmenter
 from textmill.tasks.segmentation import (
     C99,
     METHODS,
@@ -29,7 +30,9 @@ from textmill.tasks.segmentation import (
     TopicSegmenter,
     beginnings,
     concatenations,
+    draw_best_dimensions,
     draw_segments,
+    draw_strategies,
     evaluate_segmenters,
     reference_of,
     scores_page,
@@ -43,6 +46,7 @@ from textmill.tasks.segmentation.probability import laplace
 from textmill.tasks.segmentation.rules import choose_gaps
 from textmill.tasks.segmentation.segmenter import gaps_of
 from textmill.tasks.segmentation.signals import Contexts, depth_scores, gap_signal, local_minima, smooth
+from textmill.tasks.segmentation.streams import StreamedSpace
 
 SIGNAL = np.array([0.9, 0.8, 0.3, 0.7, 0.95, 0.9, 0.5, 0.6, 0.4, 0.9])
 SYNONYMS = (
@@ -469,6 +473,90 @@ def test_scores_are_means_over_texts():
     assert "WindowDiff" in scores_page(scores).render()
     with pytest.raises(DataError, match="no texts"):
         evaluate_segmenters({"none": NoBoundary()}, [])
+
+
+def test_cuts_may_come_from_anything_that_has_segments():
+    text = "mill wheel grain flour " * 30 + "planet orbit star moon " * 30
+    cut = NoBoundary().segment(text, cuts=Fixed(n_tokens=100))
+    assert cut.boundaries.tolist() == [100, 200]
+
+    class Piece:
+        def __init__(self, begin):
+            self.begin = begin
+
+    class Languages:
+        def segments(self, text):
+            return [Piece(0), Piece(text.index("planet"))]
+
+    assert NoBoundary().segment(text, cuts=Languages()).boundaries.tolist() == [120]
+    assert NoBoundary().segment("", cuts=Languages()).boundaries.tolist() == []
+    # what the method proposes near a cut means the same
+    assert Fixed(n_tokens=110).segment(text, cuts=Languages()).boundaries.tolist() == [120, 220]
+    assert Fixed(n_tokens=110).segment(text, cuts=Languages(), reach=5).boundaries.tolist() == [110, 120, 220]
+    chunks = Chunker(max_tokens=500, segmenter=NoBoundary(), snap=None, cuts=Languages()).chunks(text)
+    assert [chunk.tokens for chunk in chunks] == [120, 120]
+
+
+def test_the_language_segmenter_cuts_a_text_of_one_topic():
+    english = "The river flows through the old town and under the stone bridge. " * 3
+    german = "Der Fluss fließt durch die alte Stadt und unter der steinernen Brücke hindurch. " * 3
+    cut = NoBoundary().segment(english + german, cuts=LanguageSegmenter())
+    assert list(cut) == [english, german]
+
+
+def test_a_streamed_space_is_that_of_the_text_as_long_as_there_is_one_block():
+    text = tokenized(" ".join(f"{word}{i % 3}" for word in ("mill", "planet", "star") for i in range(200)))
+    contexts = Contexts(text, text.sequences(20), 3)
+    vectors, values = contexts.latent(4)
+    streamed, sizes = StreamedSpace(4, 1e12).latent(contexts, 4)
+    np.testing.assert_allclose(sizes, values, rtol=1e-8)
+    np.testing.assert_allclose(streamed @ streamed.T, vectors @ vectors.T, atol=1e-8)
+
+
+def test_a_streamed_space_learns_what_is_new_only_and_fades():
+    first = tokenized("mill wheel grain flour " * 100)
+    space = StreamedSpace(4, half_life=5.0)
+    contexts = Contexts(tokenized(first.text + "planet orbit star moon " * 100), np.arange(0, 801, 20), 3)
+    space.latent(contexts, 4)
+    documents = space.model.documents_
+    space.known = 800
+    before = space.model.singular_values_.copy()
+    space.latent(contexts, 4)  # nothing is new
+    assert space.model.documents_ == documents
+    np.testing.assert_array_equal(space.model.singular_values_, before)
+    space.known = 0
+    other = Contexts(tokenized("law court judge jury " * 100), np.arange(0, 401, 20), 3)
+    vectors, _ = space.latent(other, 1)
+    assert abs(vectors).min() > 0.9  # the newest words have the first dimension
+
+
+def test_a_sweep_knows_its_best_dimensions_and_strategies():
+    references = concatenations([MILL * 15, SKY * 15, SEA * 15], 6, segments=(2, 3))
+    sweep = sweep_dimensions(references, most=6)
+    behind = sweep.behind()
+    best = np.argmin(sweep.scores, axis=1)
+    assert (behind[np.arange(len(best)), best] == 0).all()
+    for row, scores, deviations, b in zip(behind, sweep.scores, sweep.deviations, best, strict=True):
+        near = scores - scores[b] <= deviations[b]
+        np.testing.assert_array_equal(~np.isnan(row), near)
+        np.testing.assert_allclose(row[near], (scores - scores[b])[near])
+    ways = sweep.strategies()
+    [free] = evaluate_segmenters({"free": LSITiling()}, references)
+    np.testing.assert_allclose(ways["5, segments not given"], list(free.by_segments().values()))
+    np.testing.assert_allclose(ways["5"], sweep.scores[:, 4])
+    for i, m in enumerate(sweep.n_segments.tolist()):
+        assert ways["as many as segments"][i] == sweep.scores[i, m - 1]
+        assert ways["best"][i] == sweep.scores[i].min()
+    assert "segments" in draw_best_dimensions(sweep).axes[0].get_ylabel()
+    assert len(draw_strategies(sweep).axes[0].lines) >= 4
+
+
+def test_a_page_has_the_text_in_colors():
+    text = "The mill wheel grinds grain. " * 8 + "A planet orbits its star. " * 8
+    page = segments_page(TopicSegmenter().segment(text)).render()
+    assert page.count('class="shade-0"') == 1
+    assert page.count('class="shade-1"') == 1
+    assert page.count("A planet orbits its star. " * 8) == 1
 
 
 def test_a_sweep_is_the_segmenter_with_each_number_of_dimensions():

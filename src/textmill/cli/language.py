@@ -85,6 +85,7 @@ def segment(
         str | None, typer.Option(metavar="CODES", help="Print only the parts in these languages, as text.")
     ] = None,
     pages: Annotated[bool, typer.Option("--pages", help="Take the text of HTML pages, each line once.")] = False,
+    report: Annotated[Path | None, further_output("Write a page with the first text in colors.")] = None,
     *,
     reading: Reading,
     jobs: Jobs = None,
@@ -94,7 +95,7 @@ def segment(
 
     Example: textmill language segment page.txt --only en
     """
-    from textmill.tasks.language import LanguageSegmenter
+    from textmill.tasks.language import LanguageSegmenter, languages_page
 
     settings: dict[str, Any] = {} if penalty is None else {"penalty": penalty}
     segmenter = LanguageSegmenter(
@@ -105,6 +106,9 @@ def segment(
     for chunk in _chunks(reading.documents(data or ["-"])):
         texts = [_page(document.text) if pages else document.text for document in chunk]
         for document, text, pieces in zip(chunk, texts, segmenter.segments_many(texts), strict=True):
+            if report is not None:
+                languages_page(text, pieces, f"Languages of {document.id}").write(report)
+                report = None
             if table is None:
                 wanted = set(_codes(only) or [])
                 typer.echo(

@@ -21,6 +21,7 @@ _Method = Annotated[str, typer.Option(help=f"How to cut: {_METHODS}.")]
 _MinTokens = Annotated[int, typer.Option(help="Smallest number of tokens of a segment.")]
 _MaxTokens = Annotated[int | None, typer.Option(help="Largest number of tokens of a segment.")]
 _Snap = Annotated[str | None, typer.Option(help="Move boundaries to the nearest paragraph, sentence or line.")]
+_ByLanguage = Annotated[bool, typer.Option("--by-language", help="Cut wherever the language changes, too.")]
 _References = Annotated[
     list[str], typer.Argument(metavar="REF...", help="Texts with known segments, in Choi's format: files or folders.")
 ]
@@ -36,6 +37,7 @@ def text(
     min_tokens: _MinTokens = 0,
     max_tokens: _MaxTokens = None,
     snap: _Snap = None,
+    by_language: _ByLanguage = False,
     to: Annotated[
         str, typer.Option(help="What to write: table, json, strings, choi, masses or marks (0 and 1 for each gap).")
     ] = "table",
@@ -62,6 +64,7 @@ def text(
     check_choice("to", to, ["table", "json", "strings", "choi", "masses", "marks"])
     segmenter = task.segmenter_of(method)
     limits: dict[str, Any] = {"min_tokens": min_tokens, "max_tokens": max_tokens, "snap": snap}
+    limits["cuts"] = _language_segmenter(by_language) or ()
     with writer(output) as out:
         if stream:
             pieces = _pieces(sources, reading)
@@ -87,6 +90,7 @@ def chunks(
     overlap: Annotated[int, typer.Option(help="Number of tokens that a chunk shares with the one before.")] = 0,
     snap: Annotated[str, typer.Option(help="Where chunks begin: sentence, paragraph, line or anywhere.")] = "sentence",
     method: _Method = "auto",
+    by_language: _ByLanguage = False,
     *,
     reading: Reading,
 ) -> None:
@@ -106,6 +110,7 @@ def chunks(
         overlap=overlap,
         snap=None if snap == "anywhere" else snap,
         segmenter=task.segmenter_of(method),
+        cuts=_language_segmenter(by_language),
     )
     documents = track(reading.documents(sources), "cutting", unit="documents")
     with writer(output) as out:
@@ -162,6 +167,12 @@ def sweep(
     references: _References,
     most: Annotated[int, typer.Option(help="Largest number of dimensions to try.")] = 20,
     plot: Annotated[Path | None, figure_option("Draw WindowDiff by the number of dimensions.")] = None,
+    plot_best: Annotated[
+        Path | None, figure_option("Draw a map of the best numbers of dimensions by number of segments.")
+    ] = None,
+    plot_strategies: Annotated[
+        Path | None, figure_option("Draw ways to choose the number of dimensions, by number of segments.")
+    ] = None,
     encoding: Annotated[str, typer.Option(help="Encoding of the texts.")] = "utf-8",
     jobs: Jobs = None,
     json: JsonLines = False,
@@ -173,10 +184,12 @@ def sweep(
     from textmill.tasks import segmentation as task
 
     result = task.sweep_dimensions(list(_references(references, encoding)), most=most, n_jobs=jobs)
-    if plot is not None:
-        from textmill.plot import save
+    pictures = [(task.draw_sweep, plot), (task.draw_best_dimensions, plot_best)]
+    for draw, path in [*pictures, (task.draw_strategies, plot_strategies)]:
+        if path is not None:
+            from textmill.plot import save
 
-        save(task.draw_sweep(result), plot)
+            save(draw(result), path)
     table = Printed({"segments": "", "dimensions": "", "window_diff": ".3f", "best": ""}, json=json)
     best = result.best()
     for m, row in zip(result.n_segments.tolist(), result.scores, strict=True):
@@ -224,6 +237,15 @@ def build(
         cut = task.Segments(reference.text, reference.boundaries)
         write_choi([_lines(segment) for segment in cut], output / f"{i:04d}.ref")
     typer.echo(f"{output}: {counted(len(built), 'texts')}")
+
+
+def _language_segmenter(wanted: bool) -> Any:
+    """What cuts a text where its language changes, if that is wanted."""
+    if not wanted:
+        return None
+    from textmill.tasks.language import LanguageSegmenter
+
+    return LanguageSegmenter()
 
 
 def _lines(segment: str) -> list[str]:

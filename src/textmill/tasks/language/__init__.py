@@ -3,12 +3,16 @@
 counts       LanguageCounts: words by language, which add
 relevance    what a word says of a language
 letters      what the letters of an unknown word say
+records      both as bytes that a look-up reads in place
+rewriting    records with other words, for some languages, without accents
 thresholds   when a language is asserted, and how sure one is
+answers      what is said of a text, and what is needed to assert a language
 identifier   LanguageIdentifier: the languages of a text, with the model that comes with the package
 editing      models changed by hand: patches, lists, differences, dumps
 segmenter    LanguageSegmenter: where the language changes
 builders     corpora for training and tests, text of pages
 evaluation   precision and recall of sets, words of segmented texts
+pages        a text in the colors of its languages
 baselines    common words, ranks of n-grams, character models
 jobs         what the commands do
 """
@@ -18,6 +22,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.tasks.language.answers import LanguageAnswer, LanguageScores, WordEvidence
     from textmill.tasks.language.baselines import (
         CommonWordsIdentifier,
         InterpolatedIdentifier,
@@ -50,8 +55,9 @@ if TYPE_CHECKING:
         evaluate_segments,
         throughput,
     )
-    from textmill.tasks.language.identifier import LanguageAnswer, LanguageIdentifier, LanguageScores, WordEvidence
+    from textmill.tasks.language.identifier import LanguageIdentifier
     from textmill.tasks.language.jobs import describe_languages, read_labeled, train_identifier, write_built
+    from textmill.tasks.language.pages import languages_page
     from textmill.tasks.language.relevance import word_relevances
     from textmill.tasks.language.segmenter import LanguageSegment, LanguageSegmenter, language_shares
     from textmill.tasks.language.thresholds import best_threshold
@@ -83,6 +89,7 @@ __all__ = [
     "evaluate_languages",
     "evaluate_segments",
     "language_shares",
+    "languages_page",
     "length_class",
     "page_text",
     "patch_lines",
@@ -100,13 +107,15 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "answers": "LanguageAnswer LanguageScores WordEvidence",
         "baselines": "CommonWordsIdentifier InterpolatedIdentifier MarkovIdentifier PPMIdentifier RankOrderIdentifier",
         "builders": "build_corpus build_documents build_tests length_class page_text repeated_once strip_accents",
         "counts": "LanguageCounts words_of",
         "editing": "WordChange apply_patch diff_models dump_lines patch_lines with_lists",
         "evaluation": "LanguageEvaluation TokenCounts evaluate_languages evaluate_segments throughput",
-        "identifier": "LanguageAnswer LanguageIdentifier LanguageScores WordEvidence",
+        "identifier": "LanguageIdentifier",
         "jobs": "describe_languages read_labeled train_identifier write_built",
+        "pages": "languages_page",
         "relevance": "word_relevances",
         "segmenter": "LanguageSegment LanguageSegmenter language_shares",
         "thresholds": "best_threshold",

@@ -12,7 +12,6 @@ look-ups for each letter of an unknown word. Reference: Rehurek & Kolkus (2009).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,71 +21,27 @@ from numpy.typing import NDArray
 
 from textmill._native import language as native
 from textmill.errors import DataError
-from textmill.model import Classifier, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs, load
+from textmill.model import Classifier, Model, check_choice, check_fitted, check_range, effective_jobs, load
 from textmill.model.file import Saved
+from textmill.tasks.language.answers import (
+    NEVER,
+    Assertion,
+    LanguageAnswer,
+    LanguageScores,
+    WordEvidence,
+    answers_of,
+)
 from textmill.tasks.language.counts import LanguageCounts, check_language
 from textmill.tasks.language.letters import script_shares
-from textmill.tasks.language.records import (
-    GRAM,
-    WORD,
-    blended_records,
-    columns_of,
-    letter_records,
-    rest_of,
-    without_accents,
-    word_records,
-)
-from textmill.tasks.language.thresholds import fit_temperature, probabilities, tune_thresholds
+from textmill.tasks.language.records import WORD, blended_records, columns_of, letter_records, word_records
+from textmill.tasks.language.rewriting import bare_records, edited_records, selected_records
+from textmill.tasks.language.thresholds import fit_support, fit_temperature, probabilities, tune_thresholds
 
-__all__ = ["LanguageAnswer", "LanguageIdentifier", "LanguageScores", "WordEvidence", "held_apart"]
+__all__ = ["LanguageIdentifier", "held_apart"]
 
 Floats = NDArray[np.float64]
 _BATCH = 4096  # texts scored together
 _EVIDENCE = ("none", "dictionary", "letters")
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageAnswer:
-    """What is said of one text.
-
-    language: the best single language, None without any evidence; confidence: its probability; languages: those that
-    are asserted, best first, none for an unknown language; ranking: (language, score, probability), best first; words
-    and words of the dictionary.
-    """
-
-    language: str | None
-    confidence: float
-    languages: tuple[str, ...]
-    ranking: tuple[tuple[str, float, float], ...]
-    words: int
-    dictionary_words: int
-
-
-@dataclass(frozen=True, slots=True)
-class WordEvidence:
-    """One word of a text: where it stands, what it says of each language, and whether dictionary or letters say it."""
-
-    word: str
-    begin: int
-    end: int
-    source: str
-    relevance: dict[str, float]
-
-
-@dataclass(frozen=True)
-class LanguageScores:
-    """Sums of relevances of many texts: rows are texts, columns languages."""
-
-    dictionary: NDArray[np.float32]  # of words of the dictionary
-    total: NDArray[np.float32]  # with what letters say of the others
-    words: NDArray[np.int64]
-    dictionary_words: NDArray[np.int64]
-
-    @property
-    def scores(self) -> Floats:
-        """Mean relevance over all words."""
-        result: Floats = self.dictionary / np.maximum(self.words, 1)[:, None].astype(np.float64)
-        return result
 
 
 class LanguageIdentifier(Classifier, Model):
@@ -112,7 +67,8 @@ class LanguageIdentifier(Classifier, Model):
         compact: Whether a relevance takes a byte in place of four.
         n_jobs: Threads; None for all cores.
 
-    Attributes: classes_ (languages), thresholds_, length_part_ (c of t_L(n) = t_L - c / sqrt(n)), temperature_, prior_.
+    Attributes: classes_ (languages), thresholds_, length_part_ (c of t_L(n) = t_L - c / sqrt(n)), temperature_,
+        support_ (answers.py), prior_.
 
     >>> identifier = LanguageIdentifier(min_count=1, held_out=0, order=0)
     >>> identifier.fit(["the the cat sat", "pes pes cat sel"], ["en", "cs"]).set_thresholds({"en": 0.3, "cs": 0.3})
@@ -124,7 +80,7 @@ class LanguageIdentifier(Classifier, Model):
     ()
     """
 
-    format_version = 2
+    format_version = 3
     layout: ClassVar[Mapping[str, str]] = {
         "slots_": "slot: uint32",
         "tags_": "slot: uint8",
@@ -138,6 +94,7 @@ class LanguageIdentifier(Classifier, Model):
         "step_": float,
         "length_part_": float,
         "temperature_": list,
+        "support_": list,
         "sources_": list,
         "accents_": str,
     }
@@ -153,6 +110,7 @@ class LanguageIdentifier(Classifier, Model):
     step_: float
     length_part_: float
     temperature_: list[float]
+    support_: list[float]
     sources_: list[str]
     accents_: str
 
@@ -257,6 +215,7 @@ class LanguageIdentifier(Classifier, Model):
         self.thresholds_ = np.full(len(languages), most / 4)
         self.length_part_ = 0.0
         self.temperature_ = [0.8, 0.3]
+        self.support_ = []
         if len(X_dev):
             self.tune(X_dev, y_dev)
         return self
@@ -264,7 +223,8 @@ class LanguageIdentifier(Classifier, Model):
     def tune(self, X_dev: Sequence[str], y_dev: Sequence[str], *, beta: float | None = None) -> LanguageIdentifier:
         """Choose thresholds and probabilities on texts kept apart; a language that is not known counts as none.
 
-        Texts are cut to 2, 6 and 20 words, too, so that thresholds hold for short texts.
+        Texts are cut to 2, 6 and 20 words, too, so that thresholds hold for short texts. With texts of languages that
+        are not known the identifier also learns how much of a text it has to know (`support_`).
         """
         check_fitted(self)
         number = {code: i for i, code in enumerate(self.classes_.tolist())}
@@ -278,6 +238,10 @@ class LanguageIdentifier(Classifier, Model):
         thresholds, self.length_part_ = tune_thresholds(sums.scores, ids, words, beta)
         seen = np.isin(np.arange(len(number)), ids)
         self.thresholds_ = np.where(seen, thresholds, np.median(thresholds[seen]) if seen.any() else self.thresholds_)
+        best = np.argmax(sums.total + self.prior_, axis=1)
+        mean = sums.total[np.arange(len(best)), best] / np.maximum(words, 1.0)
+        known = sums.dictionary_words / np.maximum(words, 1.0)
+        self.support_ = list(fit_support(mean, known, words, np.where(ids < 0, -1, best == ids), beta))
         return self
 
     def set_thresholds(self, thresholds: Mapping[str, float], *, length_part: float = 0.0) -> LanguageIdentifier:
@@ -302,7 +266,10 @@ class LanguageIdentifier(Classifier, Model):
     # ---- answers ----
 
     def detect(self, text: str | bytes, *, languages: Sequence[str] | None = None) -> LanguageAnswer:
-        """Say which languages a text is in; `languages` restricts the answer to some."""
+        """Say which languages a text is in; `languages` restricts the answer to some.
+
+        The best language is then one of these, but none is asserted of a text that is in another language.
+        """
         return self.detect_many([text], languages=languages)[0]
 
     def detect_many(
@@ -313,7 +280,7 @@ class LanguageIdentifier(Classifier, Model):
         answers: list[LanguageAnswer] = []
         batch = list(texts)
         for start in range(0, len(batch), _BATCH):
-            answers += self._answers(self.sums(batch[start : start + _BATCH], languages=languages), languages, k)
+            answers += self._answers(batch[start : start + _BATCH], languages, k)
         return answers
 
     def predict(self, X: Iterable[str | bytes], *, languages: Sequence[str] | None = None) -> NDArray[Any]:
@@ -336,7 +303,7 @@ class LanguageIdentifier(Classifier, Model):
     def predict_proba(self, X: Iterable[str | bytes]) -> Floats:
         """The probability of each language, texts x languages."""
         sums = self.sums(list(X))
-        return probabilities(sums.total + self.prior_, sums.words.astype(np.float64), self._temperature)
+        return self._shares(sums.total + self.prior_, sums)
 
     def sums(self, texts: list[str | bytes] | list[str], *, languages: Sequence[str] | None = None) -> LanguageScores:
         """Sums of relevances of each text, in one pass of native code."""
@@ -428,36 +395,18 @@ class LanguageIdentifier(Classifier, Model):
         dict_keys(['jo', 'yes'])
         """
         check_fitted(self)
-        words = self.words()
-        rest = dict(zip(*rest_of(self.records_, self.step_), strict=True))
-        usual = float(np.log(self.alpha)) if self.evidence == "all" else 0.0
         for word, relevance in changes.items():
             if native.keys(native.Texts([word]), 0, self.accents_ == "strip") != [word]:
                 raise DataError(f"{word!r} is not a word as texts give it; use one run of lower-case letters")
-            if relevance is None:
-                words.pop(word, None)
-            else:
-                words[word] = {code: float(value) for code, value in relevance.items()}
-                for code in relevance:
-                    self._number(code)
+            for code in relevance or ():
+                self._number(code)
+        numbers: dict[str, dict[int, float] | None] = {
+            word: None if relevance is None else {self._number(code): float(v) for code, v in relevance.items()}
+            for word, relevance in changes.items()
+        }
         edited = self._copy()
-        ordered = sorted(words, key=str.encode)
-        pairs = [(self._number(code), value) for word in ordered for code, value in words[word].items()]
-        sizes = np.array([0, *(len(words[word]) for word in ordered)], dtype=np.int64)
-        table = StringTable(ordered)
-        records = native.write_records(
-            table.bytes,
-            table.offsets,
-            WORD,
-            np.array([rest.get(word, usual) for word in ordered], dtype=np.float32),
-            np.cumsum(sizes),
-            np.array([language for language, _ in pairs], dtype=np.uint8),
-            np.array([value for _, value in pairs], dtype=np.float32),
-            self.step_,
-        )
-        keys, others, begin, languages, values = columns_of(self.records_, self.step_, GRAM)
-        grams = native.write_records(keys.bytes, keys.offsets, GRAM, others, begin, languages, values, self.step_)
-        edited._index(np.concatenate([records, grams]))
+        usual = float(np.log(self.alpha)) if self.evidence == "all" else 0.0
+        edited._index(edited_records(self.records_, self.step_, numbers, usual))
         return edited
 
     def select(self, languages: Sequence[str]) -> LanguageIdentifier:
@@ -471,37 +420,12 @@ class LanguageIdentifier(Classifier, Model):
         chosen = sorted({self._number(code) for code in languages})
         if not chosen:
             raise DataError("no language is left; name one at least")
-        number = np.full(256, -1, dtype=np.int16)
-        number[chosen] = np.arange(len(chosen))
         smaller = self._copy()
-        parts = []
-        for kind in (WORD, GRAM):
-            keys, rest, begin, of_pair, values = columns_of(self.records_, self.step_, kind)
-            stay = number[of_pair] >= 0
-            left = np.concatenate([[0], np.cumsum(stay)])[begin]
-            full = np.diff(left) > 0
-            if self.evidence == "all":
-                full |= rest != 0
-            rows = np.flatnonzero(full)
-            table = keys.take(rows)
-            sizes = np.concatenate([[0], np.diff(left)[rows]]).astype(np.int64)
-            parts.append(
-                native.write_records(
-                    table.bytes,
-                    table.offsets,
-                    kind,
-                    rest[rows],
-                    np.cumsum(sizes),
-                    number[of_pair[stay]].astype(np.uint8),
-                    values[stay],
-                    self.step_,
-                )
-            )
         smaller.classes_ = self.classes_[chosen]
         smaller.script_ = np.ascontiguousarray(self.script_[:, chosen])
         smaller.thresholds_, smaller.decoy_ = self.thresholds_[chosen], self.decoy_[chosen]
         smaller.prior_ = self.prior_[chosen]
-        smaller._index(np.concatenate(parts))
+        smaller._index(selected_records(self.records_, self.step_, chosen, keep_rest=self.evidence == "all"))
         return smaller
 
     def without_accents(self) -> LanguageIdentifier:
@@ -514,39 +438,7 @@ class LanguageIdentifier(Classifier, Model):
             return self
         bare = self._copy()
         bare.accents_ = "strip"
-        parts = []
-        for kind in (WORD, GRAM):
-            keys, rest, begin, languages, values = columns_of(self.records_, self.step_, kind)
-            stripped = without_accents(keys)
-            order = sorted(range(len(stripped)), key=lambda i: stripped[i].encode())
-            merged: dict[str, tuple[float, dict[int, float]]] = {}
-            for i in order:
-                pairs = dict(zip(languages[begin[i] : begin[i + 1]].tolist(), values[begin[i] : begin[i + 1]].tolist(),
-                                 strict=True))  # fmt: skip
-                if stripped[i] not in merged:
-                    merged[stripped[i]] = float(rest[i]), pairs
-                else:
-                    usual, mine = merged[stripped[i]]
-                    usual = max(usual, float(rest[i]))
-                    for language, value in pairs.items():
-                        mine[language] = max(mine.get(language, -9.0), value)
-                    merged[stripped[i]] = usual, mine
-            table = StringTable(merged)
-            flat = [pair for _, pairs in merged.values() for pair in sorted(pairs.items())]
-            sizes = np.array([0, *(len(pairs) for _, pairs in merged.values())], dtype=np.int64)
-            parts.append(
-                native.write_records(
-                    table.bytes,
-                    table.offsets,
-                    kind,
-                    np.array([usual for usual, _ in merged.values()], dtype=np.float32),
-                    np.cumsum(sizes),
-                    np.array([language for language, _ in flat], dtype=np.uint8),
-                    np.array([value for _, value in flat], dtype=np.float32),
-                    self.step_,
-                )
-            )
-        bare._index(np.concatenate(parts))
+        bare._index(bare_records(self.records_, self.step_))
         return bare
 
     @classmethod
@@ -592,9 +484,12 @@ class LanguageIdentifier(Classifier, Model):
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """In format 1 the tag of a slot that was taken could be 0; now that is the tag of a free one."""
-        saved.format = 2
+        """In format 1 the tag of a slot that was taken could be 0; now that is the tag of a free one. Format 2 had no
+        rule of support."""
+        first, saved.format = saved.format == 1, 3
         if saved.fitted:
+            saved.state["support_"] = []
+        if saved.fitted and first:
             tags, slots = saved.arrays["tags_"], saved.arrays["slots_"]
             saved.arrays["tags_"] = np.where((tags == 0) & (slots != 0), 1, tags).astype(np.uint8)
         return saved
@@ -642,35 +537,21 @@ class LanguageIdentifier(Classifier, Model):
         native.identify(self._native, texts, chosen, dictionary, total, words, effective_jobs(self.n_jobs))
         return LanguageScores(dictionary, total, words[:, 0], words[:, 1])
 
-    def _answers(self, sums: LanguageScores, languages: Sequence[str] | None, k: int) -> list[LanguageAnswer]:
-        answered = self._chosen(languages, answers=languages is not None).astype(bool)
-        words = sums.words.astype(np.float64)
-        total = np.where(answered, sums.total + self.prior_, -1e6).astype(np.float64)
-        share = probabilities(total, words, self._temperature)
-        scores = sums.scores
-        limit = self.thresholds_ - self.length_part_ / np.sqrt(np.maximum(words, 1.0))[:, None]
-        asserted = (scores >= limit) & answered & ~self.decoy_
-        asserted &= share >= self.ambiguity * share.max(axis=1, keepdims=True)
-        asserted &= (scores > 0) & (words > 0)[:, None]
-        silent = _silent(sums)
-        total[:, self.decoy_] -= 0.0 if languages is not None else 1e6  # a decoy takes probability, and is no answer
-        top = np.argsort(-total, axis=1, kind="stable")[:, : min(k, int((answered & ~self.decoy_).sum()) or 1)]
-        codes = self._codes()
-        answers = []
-        for i in range(len(words)):
-            ranking = tuple((codes[j], float(scores[i, j]), float(share[i, j])) for j in top[i])
-            chosen = sorted(np.flatnonzero(asserted[i]), key=lambda j: (-total[i, j], j))
-            answers.append(
-                LanguageAnswer(
-                    None if silent[i] else ranking[0][0],
-                    0.0 if silent[i] else ranking[0][2],
-                    tuple(codes[j] for j in chosen),
-                    () if silent[i] else ranking,
-                    int(sums.words[i]),
-                    int(sums.dictionary_words[i]),
-                )
-            )
-        return answers
+    def _answers(self, texts: list[str | bytes], languages: Sequence[str] | None, k: int) -> list[LanguageAnswer]:
+        whole = self.sums(texts)
+        sums = whole if languages is None else self.sums(texts, languages=languages)
+        answered = self._chosen(languages, answers=True).astype(bool)
+        asked = answered if languages is not None else np.ones(len(answered), dtype=bool)
+        total = np.where(asked, sums.total + self.prior_, NEVER).astype(np.float64)
+        share = self._shares(total, sums)  # a decoy takes probability, and is no answer
+        asserting = Assertion(
+            self.thresholds_, self.length_part_, self.ambiguity, self.support_, answered & ~self.decoy_
+        )
+        asserted = asserting(whole, share if sums is whole else self._shares(whole.total + self.prior_, whole))
+        return answers_of(sums, np.where(answered, total, NEVER), share, asserted, self._codes(), k)
+
+    def _shares(self, total: Any, sums: LanguageScores) -> Floats:
+        return probabilities(total, sums.words.astype(np.float64), self._temperature)
 
     def _copy(self) -> LanguageIdentifier:
         twin = type(self)(**self.get_params(deep=False))
@@ -682,12 +563,6 @@ class LanguageIdentifier(Classifier, Model):
 def _piece(text: str | bytes, begin: int, end: int) -> str:
     piece = text[begin:end]
     return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
-
-
-def _silent(sums: LanguageScores) -> NDArray[np.bool_]:
-    """Texts of which nothing can be said: no words, or none with evidence."""
-    result: NDArray[np.bool_] = (sums.words == 0) | (np.ptp(sums.total, axis=1) == 0)
-    return result
 
 
 def held_apart(labels: list[str], share: float) -> list[bool]:

@@ -21,16 +21,7 @@ from textmill.tasks.language.relevance import entry_words, word_relevances
 if TYPE_CHECKING:
     from textmill.tasks.language.identifier import LanguageIdentifier
 
-__all__ = [
-    "GRAM",
-    "WORD",
-    "blended_records",
-    "columns_of",
-    "letter_records",
-    "rest_of",
-    "without_accents",
-    "word_records",
-]
+__all__ = ["GRAM", "WORD", "blended_records", "columns_of", "letter_records", "word_records"]
 
 WORD, GRAM = 0, 1  # kinds of records
 _BLEND = 20_000  # words blended together
@@ -114,23 +105,3 @@ def columns_of(records: NDArray[np.uint8], step: float, kind: int) -> Any:
     """Columns of the records of one kind."""
     keys, offsets, rest, begin, languages, values = native.read_records(records, step, kind)
     return StringTable.from_arrays(keys, offsets), rest, begin, languages, values
-
-
-def rest_of(records: NDArray[np.uint8], step: float) -> tuple[list[str], list[float]]:
-    """Words, and what each says of the languages that it does not list."""
-    keys, rest, _, _, _ = columns_of(records, step, WORD)
-    return keys.to_list(), rest.tolist()
-
-
-def without_accents(keys: StringTable) -> list[str]:
-    """Keys without accents; marks of n-grams stay."""
-    bare = []
-    for key in keys:
-        if key.isascii():
-            bare.append(key)
-        else:
-            parts = [
-                mark if mark in "<>" else "".join(native.keys(native.Texts([mark]), 0, True)) or mark for mark in key
-            ]
-            bare.append("".join(parts))
-    return bare

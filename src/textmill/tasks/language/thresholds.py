@@ -11,6 +11,14 @@ text and its length,
     P(L | text) ~ exp(a n^-b s_L)
 
 with a and b of least cross-entropy on the same texts: words of one text are not independent, so b > 0.
+A language that is not known borrows words from one that is. What it has not is the rest: texts of a known language
+are known word by word, by the dictionary or by their letters. So the mean m of what all words say of the best language,
+and the share k of words of the dictionary, tell both apart,
+
+    m + w k  >=  b - c / sqrt(n)
+
+with the b of best F_beta for the best of a few w and c, where texts whose language is known and found should pass and
+texts of other languages should not.
 Cost: a sort for each language; a few dozen passes over the scores.
 """
 
@@ -21,10 +29,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["best_threshold", "fit_temperature", "probabilities", "tune_thresholds"]
+__all__ = ["best_threshold", "fit_support", "fit_temperature", "probabilities", "tune_thresholds"]
 
 Floats = NDArray[np.float64]
 _LENGTH_PARTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.4)
+_SHARE_WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0)  # in the unit of relevances
+_SUPPORT_PARTS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
+_LEAST_TEXTS = 30  # of other languages, for a rule that holds for more than these
 
 
 def best_threshold(scores: Any, positive: Any, beta: float = 1.0) -> tuple[float, float]:
@@ -59,6 +70,29 @@ def tune_thresholds(scores: Floats, labels: NDArray[np.intp], words: Floats, bet
             best = mean, np.array([threshold for threshold, _ in tuned]), part
     assert best is not None
     return best[1], best[2]
+
+
+def fit_support(
+    mean: Floats, known: Floats, words: Floats, found: NDArray[Any], beta: float
+) -> tuple[float, float, float] | tuple[()]:
+    """w, b and c of the rule of support; nothing with too few texts of other languages.
+
+    `found` is 1 for texts whose language was found, 0 for those where another was, -1 for texts of other languages.
+    """
+    known_language = found == 1
+    rows = np.flatnonzero(known_language | (found < 0))
+    if (found < 0).sum() < _LEAST_TEXTS or known_language.sum() < _LEAST_TEXTS:
+        return ()
+    root = 1 / np.sqrt(np.maximum(words, 1.0))
+    best: tuple[float, tuple[float, float, float]] | None = None
+    for weight in _SHARE_WEIGHTS:
+        for part in _SUPPORT_PARTS:
+            support = mean + weight * known + part * root
+            least, figure = best_threshold(support[rows], known_language[rows], beta)
+            if best is None or figure > best[0] + 1e-9:
+                best = figure, (weight, least, part)
+    assert best is not None
+    return best[1]
 
 
 def probabilities(sums: Floats, words: Floats, temperature: tuple[float, float]) -> Floats:

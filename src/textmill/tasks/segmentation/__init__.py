@@ -33,9 +33,17 @@ if TYPE_CHECKING:
         evaluate_segmenters,
         sweep_dimensions,
     )
-    from textmill.tasks.segmentation.pages import draw_scores, draw_segments, draw_sweep, scores_page, segments_page
+    from textmill.tasks.segmentation.pages import (
+        draw_best_dimensions,
+        draw_scores,
+        draw_segments,
+        draw_strategies,
+        draw_sweep,
+        scores_page,
+        segments_page,
+    )
     from textmill.tasks.segmentation.probability import MaximumProbability
-    from textmill.tasks.segmentation.segmenter import Segmenter
+    from textmill.tasks.segmentation.segmenter import Precut, Segmenter
     from textmill.tasks.segmentation.segments import Segments
     from textmill.tasks.segmentation.streams import segment_stream
     from textmill.tasks.segmentation.texts import TokenizedText, tokenized
@@ -52,6 +60,7 @@ __all__ = [
     "LSITiling",
     "MaximumProbability",
     "NoBoundary",
+    "Precut",
     "Random",
     "Reference",
     "SegmentationScores",
@@ -63,8 +72,10 @@ __all__ = [
     "TopicSegmenter",
     "beginnings",
     "concatenations",
+    "draw_best_dimensions",
     "draw_scores",
     "draw_segments",
+    "draw_strategies",
     "draw_sweep",
     "evaluate_segmenters",
     "reference_of",
@@ -85,9 +96,9 @@ __getattr__, __dir__ = deferred(
         "c99": "C99",
         "chunks": "Chunk Chunker",
         "evaluation": "SegmentationScores Sweep evaluate_segmenters sweep_dimensions",
-        "pages": "draw_scores draw_segments draw_sweep scores_page segments_page",
+        "pages": "draw_best_dimensions draw_scores draw_segments draw_strategies draw_sweep scores_page segments_page",
         "probability": "MaximumProbability",
-        "segmenter": "Segmenter",
+        "segmenter": "Precut Segmenter",
         "segments": "Segments",
         "streams": "segment_stream",
         "texts": "TokenizedText tokenized",

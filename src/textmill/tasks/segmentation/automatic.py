@@ -18,6 +18,7 @@ from textmill.tasks.segmentation.baselines import EveryGap, Fixed, NoBoundary, R
 from textmill.tasks.segmentation.c99 import C99
 from textmill.tasks.segmentation.probability import MaximumProbability
 from textmill.tasks.segmentation.segmenter import Proposal, Segmenter
+from textmill.tasks.segmentation.signals import Space
 from textmill.tasks.segmentation.texts import TokenizedText
 from textmill.tasks.segmentation.tiling import Hearst, LSITiling, TextTiling
 
@@ -54,12 +55,16 @@ class TopicSegmenter(Segmenter):
         self.long_from = long_from
         self.tokenizer = tokenizer
 
+    space: Space | None = None  # of a text that comes in blocks (streams.py)
+
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
         check_range("long_from", self.long_from, at_least=0, whole=True)
         if len(text) <= self.long_from:
             proposal = MaximumProbability()._boundaries(text, n_segments)
             return Proposal(proposal.boundaries, None, {"chosen": "probability"})
-        signal = LSITiling(context=12, n_dimensions=10, threshold=0.8)._boundaries(text, None)
+        tiling = LSITiling(context=12, n_dimensions=10, threshold=0.8)
+        tiling.space = self.space
+        signal = tiling._boundaries(text, None)
         count = len(signal.boundaries) + 1 if n_segments is None else n_segments
         details = {"chosen": "probability, as many segments as the latent signal has"}
         if count == 1:

@@ -19,6 +19,7 @@ from textmill.corpus import Document
 from textmill.errors import DataError
 from textmill.model import Transformer, check_range
 from textmill.tasks.segmentation.automatic import TopicSegmenter
+from textmill.tasks.segmentation.segmenter import Precut
 from textmill.tasks.segmentation.texts import tokenized
 
 __all__ = ["Chunk", "Chunker"]
@@ -44,6 +45,8 @@ class Chunker(Transformer):
         overlap: Tokens that a chunk shares with the one before.
         snap: "sentence", "paragraph" or "line": where chunks begin; None for anywhere.
         segmenter: The segmenter; None for `TopicSegmenter`.
+        cuts: An object with `segments(text)`, such as a `LanguageSegmenter`, where chunks are cut in any case; None
+            for nothing.
 
     >>> text = "The mill wheel grinds grain. " * 6 + "A planet orbits its star. " * 6
     >>> [(chunk.tokens, chunk.text[:11]) for chunk in Chunker(max_tokens=40).chunks(text)]
@@ -58,12 +61,14 @@ class Chunker(Transformer):
         overlap: int = 0,
         snap: str | None = "sentence",
         segmenter: Any = None,
+        cuts: Precut | None = None,
     ) -> None:
         self.max_tokens = max_tokens
         self.min_tokens = min_tokens
         self.overlap = overlap
         self.snap = snap
         self.segmenter = segmenter
+        self.cuts = cuts
 
     def fit(self, X: Any = None, y: object = None) -> Chunker:
         """Do nothing: nothing is learnt beforehand."""
@@ -79,7 +84,9 @@ class Chunker(Transformer):
         source = tokenized(text, getattr(segmenter, "tokenizer", None))
         if not source.text:
             return []
-        cut = segmenter.segment(source, min_tokens=self.min_tokens, max_tokens=room, snap=self.snap)
+        cut = segmenter.segment(
+            source, min_tokens=self.min_tokens, max_tokens=room, snap=self.snap, cuts=self.cuts or ()
+        )
         edges = np.concatenate([[0], cut.boundaries, [len(source)]])
         chunks = []
         for first, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):

@@ -25,6 +25,8 @@ from textmill.tasks.segmentation.signals import Contexts, gap_signal, smooth
 
 __all__ = ["SegmentationScores", "Sweep", "evaluate_segmenters", "sweep_dimensions"]
 
+_USUAL = 5  # dimensions
+
 
 @dataclass(frozen=True, eq=False)
 class SegmentationScores:
@@ -102,16 +104,43 @@ def _rate(measure: Any, truth: Segmentation, proposed: Segmentation) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """WindowDiff of every number of dimensions, for each true number of segments."""
+    """WindowDiff of every number of dimensions, for each true number of segments.
+
+    Attributes:
+        dimensions: Numbers of dimensions that were tried.
+        n_segments: True numbers of segments.
+        scores: Mean WindowDiff with the number of segments given, numbers of segments x dimensions.
+        deviations: Standard deviation over texts, of the same shape.
+        free: Mean WindowDiff of 5 dimensions with the number of segments not given, by number of segments.
+    """
 
     dimensions: Ints
     n_segments: Ints
-    scores: Floats  # [numbers of segments][dimensions]
+    scores: Floats
+    deviations: Floats
+    free: Floats
 
     def best(self) -> dict[int, int]:
         """The best number of dimensions by true number of segments."""
         return {
             int(m): int(self.dimensions[np.argmin(row)]) for m, row in zip(self.n_segments, self.scores, strict=True)
+        }
+
+    def behind(self) -> Floats:
+        """How far each number of dimensions is behind the best one; NaN if by more than the deviation of the best."""
+        best = np.argmin(self.scores, axis=1)
+        rows = np.arange(len(best))
+        away = self.scores - self.scores[rows, best][:, None]
+        return np.where(away <= self.deviations[rows, best][:, None], away, np.nan)
+
+    def strategies(self) -> dict[str, Floats]:
+        """Ways to choose the number of dimensions: their mean WindowDiff by number of segments."""
+        rows, last = np.arange(len(self.n_segments)), len(self.dimensions) - 1
+        return {
+            "5, segments not given": self.free,
+            "5": self.scores[:, min(_USUAL - 1, last)],
+            "as many as segments": self.scores[rows, np.minimum(np.maximum(self.n_segments, 2) - 1, last)],
+            "best": self.scores.min(axis=1),
         }
 
 
@@ -131,18 +160,21 @@ def sweep_dimensions(
     def one(reference: Reference) -> list[float]:
         contexts = Contexts(reference.text, reference.text.sequences(sequence_tokens), context)
         if not len(contexts.gaps):
-            return [_rate(window_diff, reference.segmentation, Segmentation.from_masses([len(reference.text)]))] * most
-        vectors, _ = contexts.latent(most)
-        rates = []
-        for d in range(1, most + 1):
+            whole = Segmentation.from_masses([len(reference.text)])
+            return [_rate(window_diff, reference.segmentation, whole)] * (most + 1)
+        vectors, _ = contexts.latent(max(most, _USUAL))
+
+        def rate(d: int, wanted: int | None) -> float:
             gaps = gaps_of(contexts.gaps, smooth(gap_signal(contexts, vectors[:, :d]), 2, 1))
-            chosen = gaps.positions[choose_gaps(gaps, "depth", 1.0, reference.n_segments)]
-            proposed = Segmentation.from_boundaries(chosen, len(reference.text))
-            rates.append(_rate(window_diff, reference.segmentation, proposed))
-        return rates
+            chosen = gaps.positions[choose_gaps(gaps, "depth", 1.0, wanted)]
+            return _rate(window_diff, reference.segmentation, Segmentation.from_boundaries(chosen, len(reference.text)))
+
+        return [rate(_USUAL, None), *(rate(d, reference.n_segments) for d in range(1, most + 1))]
 
     with ThreadPoolExecutor(effective_jobs(n_jobs)) as pool:
         rates = np.array(list(pool.map(one, references)))
     true = np.array([reference.n_segments for reference in references])
     numbers = np.unique(true)
-    return Sweep(np.arange(1, most + 1), numbers, np.array([rates[true == m].mean(axis=0) for m in numbers]))
+    means = np.array([rates[true == m].mean(axis=0) for m in numbers])
+    deviations = np.array([rates[true == m].std(axis=0) for m in numbers])
+    return Sweep(np.arange(1, most + 1), numbers, means[:, 1:], deviations[:, 1:], means[:, 0])

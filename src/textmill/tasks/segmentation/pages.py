@@ -1,4 +1,4 @@
-"""Pictures and pages: the signal with its boundaries, the text in colors, figures of several methods."""
+"""Pictures and pages: the signal with its boundaries, the text in colors, figures of several methods and of numbers of dimensions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,18 @@ from textmill.tasks.segmentation.evaluation import SegmentationScores, Sweep
 from textmill.tasks.segmentation.segments import Segments
 from textmill.tasks.segmentation.tiling import TextTiling
 
-__all__ = ["draw_scores", "draw_segments", "draw_sweep", "scores_page", "segments_page"]
+__all__ = [
+    "draw_best_dimensions",
+    "draw_scores",
+    "draw_segments",
+    "draw_strategies",
+    "draw_sweep",
+    "scores_page",
+    "segments_page",
+]
 
-_EXCERPT = 300  # characters of a segment that a page shows
+_EXCERPT = 300  # characters of a segment that a table shows
+_COLORED = 200_000  # characters of a text that is shown whole, in colors
 
 
 def draw_segments(segments: Segments, reference: Reference | None = None) -> Any:
@@ -57,6 +66,9 @@ def segments_page(segments: Segments, title: str = "Segments") -> Report:
             zip(segments.masses.tolist(), segments.spans, words, segments, strict=True), 1
         )
     ]
+    whole = len(segments.text.text) <= _COLORED
+    shown = [(text if whole else _excerpt(text) + "\n", str(i)) for i, text in enumerate(segments, 1)]
+    page.spans(shown, caption="The text, segment by segment" if whole else "How each segment begins")
     page.table(["segment", "tokens", "first character", "words", "begins"], rows, caption="Segments and their words")
     parted = [(token, ", ".join(before), ", ".join(behind)) for token, before, behind in segments.explain()]
     if parted:
@@ -84,6 +96,30 @@ def draw_sweep(sweep: Sweep) -> Any:
         x_label="dimensions",
         y_label="WindowDiff",
         title="How many dimensions",
+    )
+
+
+def draw_best_dimensions(sweep: Sweep) -> Any:
+    """The best numbers of dimensions by number of segments: those within one standard deviation of the best, the
+    darker the nearer."""
+    return plot.heat_map(
+        sweep.behind(),
+        x_label="dimensions",
+        y_label="segments",
+        title="WindowDiff behind the best number of dimensions",
+        columns=[str(d) for d in sweep.dimensions.tolist()],
+        rows=[str(m) for m in sweep.n_segments.tolist()],
+        color_map="Blues_r",
+    )
+
+
+def draw_strategies(sweep: Sweep) -> Any:
+    """Ways to choose the number of dimensions: WindowDiff by number of segments, one line per way."""
+    return plot.lines(
+        {name: (sweep.n_segments.astype(float), scores) for name, scores in sweep.strategies().items()},
+        x_label="true segments",
+        y_label="WindowDiff",
+        title="How many dimensions to take",
     )
 
 

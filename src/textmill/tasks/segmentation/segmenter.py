@@ -3,7 +3,8 @@
 A method proposes boundaries and, where it has one, a signal over the gaps. Then, for every method alike:
 
     snap          a boundary moves to the nearest paragraph, sentence or line within `reach` tokens
-    cuts          characters where the text must be cut (another language begins, say) are added
+    cuts          characters where the text must be cut (another language begins, say) are added; a boundary that is
+                  proposed within `reach` tokens of one is taken to mean the same and goes
     min_tokens    the weakest boundaries go until every segment is long enough
     max_tokens    a segment that is too long is cut at its weakest link: the gap of least similarity
 
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -29,9 +30,16 @@ from textmill.tasks.segmentation.segments import Segments
 from textmill.tasks.segmentation.signals import Gaps, depth_scores
 from textmill.tasks.segmentation.texts import TokenizedText, tokenized
 
-__all__ = ["Proposal", "Segmenter", "gaps_of", "snapped"]
+__all__ = ["Precut", "Proposal", "Segmenter", "gaps_of", "snapped"]
 
 REACH = 40  # tokens over which a boundary may be moved to a break
+
+
+class Precut(Protocol):
+    """Anything that cuts a text beforehand, such as a `LanguageSegmenter` or another segmenter."""
+
+    def segments(self, text: str) -> Sequence[Any]:
+        """Pieces that join to the text: pairs (begin, end), or objects that have a `begin`, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class Segmenter(Estimator):
         max_tokens: int | None = None,
         snap: str | None = None,
         reach: int = REACH,
-        cuts: Sequence[int] = (),
+        cuts: Sequence[int] | Precut = (),
     ) -> Segments:
         """Cut a text.
 
@@ -72,7 +80,12 @@ class Segmenter(Estimator):
             max_tokens: Length that no segment exceeds.
             snap: "paragraph", "sentence" or "line": where boundaries are moved to.
             reach: Tokens over which a boundary may be moved.
-            cuts: Characters before which the text is cut in any case.
+            cuts: Characters before which the text is cut in any case, or what finds them: an object with
+                `segments(text)`, such as a `LanguageSegmenter`.
+
+        >>> from textmill.tasks.segmentation import Fixed, NoBoundary
+        >>> NoBoundary().segment("one two three four", cuts=Fixed(n_tokens=2)).boundaries.tolist()
+        [2]
         """
         _check_limits(n_segments, min_tokens, max_tokens, reach)
         source = tokenized(text, self.tokenizer)
@@ -84,7 +97,7 @@ class Segmenter(Estimator):
         if snap is not None:
             boundaries = snapped(boundaries, source.breaks(snap), reach)
         fixed = _places(source, cuts)
-        boundaries = np.union1d(boundaries, fixed).astype(np.int64)
+        boundaries = np.union1d(snapped(boundaries, fixed, reach), fixed).astype(np.int64)
         if n_segments is not None and len(boundaries) >= n_segments > 1 and len(fixed):
             boundaries = _strongest(source, boundaries, fixed, n_segments)
         if min_tokens > 1:
@@ -133,8 +146,11 @@ def snapped(boundaries: Ints, breaks: Ints, reach: int) -> Ints:
     return np.unique(np.where(away.min(axis=0) <= reach, nearest, boundaries))
 
 
-def _places(text: TokenizedText, cuts: Sequence[int]) -> Ints:
-    """Tokens of cuts that are given as characters."""
+def _places(text: TokenizedText, cuts: Sequence[int] | Precut) -> Ints:
+    """Tokens of cuts that are given as characters, or as what finds them."""
+    if hasattr(cuts, "segments"):
+        pieces = cuts.segments(text.text) if text.text else []
+        cuts = [int(piece.begin) if hasattr(piece, "begin") else int(piece[0]) for piece in pieces]
     characters = np.asarray(cuts, np.int64)
     if len(characters) and (characters.min() < 0 or characters.max() > len(text.text)):
         raise DataError(f"cuts must lie inside the text of {len(text.text)} characters")

@@ -19,7 +19,7 @@ segmentation using context overlap.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from textmill.tasks.segmentation.texts import TokenizedText, unit_counts
 __all__ = [
     "Contexts",
     "Gaps",
+    "Space",
     "cosines_of_neighbors",
     "decompose",
     "depth_scores",
@@ -55,11 +56,18 @@ class Gaps:
         return len(self.positions)
 
 
-class Contexts:
-    """The overlapping contexts of a text and their vectors."""
+class Space(Protocol):
+    """A latent space that a text shares with what was read before it."""
 
-    def __init__(self, text: TokenizedText, sequences: Ints, k: int) -> None:
-        self.text, self.sequences = text, sequences
+    def latent(self, contexts: Contexts, dimensions: int) -> tuple[Floats, Floats]:
+        """Coordinates of contexts, and the singular values."""
+
+
+class Contexts:
+    """The overlapping contexts of a text and their vectors; those of `latent` come from `space` if there is one."""
+
+    def __init__(self, text: TokenizedText, sequences: Ints, k: int, space: Space | None = None) -> None:
+        self.text, self.sequences, self.space = text, sequences, space
         self.k = min(k, max(1, (len(sequences) - 1) // 2))
 
     def __len__(self) -> int:
@@ -94,6 +102,8 @@ class Contexts:
 
     def latent(self, dimensions: int) -> tuple[Floats, Floats]:
         """Coordinates of the contexts in at most so many dimensions, largest first, and the singular values."""
+        if self.space is not None:
+            return self.space.latent(self, dimensions)
         return decompose(self.tfidf(), dimensions)
 
     def embedded(self, model: Any) -> Floats:

@@ -27,7 +27,7 @@ from textmill.errors import DataError
 from textmill.model import check_choice, check_range
 from textmill.tasks.segmentation.rules import RULES, choose_gaps
 from textmill.tasks.segmentation.segmenter import Proposal, Segmenter, gaps_of, snapped
-from textmill.tasks.segmentation.signals import Contexts, Gaps, gap_signal, smooth
+from textmill.tasks.segmentation.signals import Contexts, Gaps, Space, gap_signal, smooth
 from textmill.tasks.segmentation.texts import TokenizedText
 
 __all__ = ["Hearst", "LSITiling", "TextTiling"]
@@ -47,6 +47,7 @@ class _Tiling(Segmenter):
     smoothing: int
     rounds: int
     overlap: bool
+    space: Space | None = None  # of a text that comes in blocks (streams.py)
 
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
         check_range("sequence_tokens", self.sequence_tokens, at_least=1, whole=True)
@@ -54,7 +55,7 @@ class _Tiling(Segmenter):
         check_range("smoothing", self.smoothing, at_least=1, whole=True)
         check_range("rounds", self.rounds, at_least=0, whole=True)
         check_choice("rule", self.rule, RULES)
-        contexts = Contexts(text, text.sequences(self.sequence_tokens), self.context)
+        contexts = Contexts(text, text.sequences(self.sequence_tokens), self.context, self.space)
         if not len(contexts.gaps):
             return Proposal(np.zeros(0, np.int64))
         return self._cut(contexts, n_segments)

@@ -1,0 +1,120 @@
+"""What is said of a text: its best language, the languages that are asserted, how sure that is, and why.
+
+A language L is asserted of a text of n words when
+
+    score(d, L)  >=  t_L(n)                                        enough of what is known speaks for it
+    total(d, L) / n + w share  >=  b - c / sqrt(n)                 enough of the text is known, and agrees (support)
+    P(L | text)  >=  ambiguity * the largest P                     no other language of the model is much more probable
+
+where the score counts words of the dictionary, the total also what letters say of the others, and the share is that of
+words of the dictionary. The second rule was learnt from texts of other languages (thresholds.py); a model that has
+seen none goes without. Languages that were not asked for are no answers, but a text that is in one of them is not
+asserted to be in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NEVER", "Assertion", "LanguageAnswer", "LanguageScores", "WordEvidence", "answers_of"]
+
+Floats = NDArray[np.float64]
+NEVER = -1e6  # the sum of a language that is no answer
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageAnswer:
+    """What is said of one text.
+
+    language: the best single language, None without any evidence; confidence: its probability; languages: those that
+    are asserted, best first, none for an unknown language; ranking: (language, score, probability), best first; words
+    and words of the dictionary.
+    """
+
+    language: str | None
+    confidence: float
+    languages: tuple[str, ...]
+    ranking: tuple[tuple[str, float, float], ...]
+    words: int
+    dictionary_words: int
+
+
+@dataclass(frozen=True, slots=True)
+class WordEvidence:
+    """One word of a text: where it stands, what it says of each language, and whether dictionary or letters say it."""
+
+    word: str
+    begin: int
+    end: int
+    source: str
+    relevance: dict[str, float]
+
+
+@dataclass(frozen=True)
+class LanguageScores:
+    """Sums of relevances of many texts: rows are texts, columns languages."""
+
+    dictionary: NDArray[np.float32]  # of words of the dictionary
+    total: NDArray[np.float32]  # with what letters say of the others
+    words: NDArray[np.int64]
+    dictionary_words: NDArray[np.int64]
+
+    @property
+    def scores(self) -> Floats:
+        """Mean relevance over all words."""
+        result: Floats = self.dictionary / np.maximum(self.words, 1)[:, None].astype(np.float64)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """What is needed to assert a language (see the module)."""
+
+    thresholds: Floats
+    length_part: float
+    ambiguity: float
+    support: Sequence[float]  # w, b and c, or nothing
+    answered: NDArray[np.bool_]  # languages that may be asserted
+
+    def __call__(self, sums: LanguageScores, share: Floats) -> NDArray[np.bool_]:
+        """Whether each language is asserted of each text, by the sums and probabilities of all languages."""
+        words = np.maximum(sums.words, 1).astype(np.float64)
+        root = 1 / np.sqrt(words)[:, None]
+        scores = sums.scores
+        asserted: NDArray[np.bool_] = scores >= self.thresholds - self.length_part * root
+        asserted &= share >= self.ambiguity * share.max(axis=1, keepdims=True)
+        asserted &= (scores > 0) & (sums.words > 0)[:, None]
+        if len(self.support):
+            weight, least, part = self.support
+            known = (sums.dictionary_words / words)[:, None]
+            asserted &= sums.total / words[:, None] + weight * known >= least - part * root
+        return asserted & self.answered
+
+
+def answers_of(
+    sums: LanguageScores, total: Floats, share: Floats, asserted: NDArray[np.bool_], codes: list[str], k: int
+) -> list[LanguageAnswer]:
+    """One answer for each text: `total` is what languages are ranked by, with `NEVER` for those that are no answers."""
+    silent = (sums.words == 0) | (np.ptp(sums.total, axis=1) == 0)  # nothing can be said
+    top = np.argsort(-total, axis=1, kind="stable")[:, :k]
+    scores = sums.scores
+    answers = []
+    for i in range(len(total)):
+        ranking = tuple((codes[j], float(scores[i, j]), float(share[i, j])) for j in top[i] if total[i, j] > NEVER / 2)
+        chosen = sorted(np.flatnonzero(asserted[i]), key=lambda j: (-total[i, j], j))
+        spoken = bool(ranking) and not silent[i]
+        answers.append(
+            LanguageAnswer(
+                ranking[0][0] if spoken else None,
+                ranking[0][2] if spoken else 0.0,
+                tuple(codes[j] for j in chosen),
+                ranking if spoken else (),
+                int(sums.words[i]),
+                int(sums.dictionary_words[i]),
+            )
+        )
+    return answers
