@@ -103,7 +103,13 @@ def test_a_page_has_all_its_parts_in_order() -> None:
 
 
 def test_pieces_of_one_label_have_one_color_and_join_to_the_text() -> None:
-    pieces = [("  One <b>\n", "en"), ("zwei\n\n", "de"), ("3 ", None), ("four", "en"), *[("x", str(i)) for i in range(5)]]
+    pieces = [
+        ("  One <b>\n", "en"),
+        ("zwei\n\n", "de"),
+        ("3 ", None),
+        ("four", "en"),
+        *[("x", str(i)) for i in range(5)],
+    ]
     report = Report("Title")
     report.spans(pieces, caption="Languages.")
     page = report.render()
@@ -111,7 +117,7 @@ def test_pieces_of_one_label_have_one_color_and_join_to_the_text() -> None:
     assert html.unescape(re.sub("<[^>]*>", "", box)) == "".join(text for text, _ in pieces)
     shades = re.findall(r'class="(shade-\d)" title="(\w+)" data-label="\2"', box)
     assert [label for _, label in shades] == [label for _, label in pieces if label is not None]
-    by_label = dict((label, shade) for shade, label in shades)
+    by_label = {label: shade for shade, label in shades}
     assert all(by_label[label] == shade for shade, label in shades)
     assert len({shade for shade, _ in shades}) == 6
     assert all(f".{shade} {{" in page for shade, _ in shades)  # the style has them all

@@ -54,7 +54,9 @@ def selected_records(records: Records, step: float, chosen: Sequence[int], *, ke
         stay = number[languages] >= 0
         sizes = np.diff(np.concatenate([[0], np.cumsum(stay)])[begin])
         rows = np.flatnonzero((sizes > 0) | (rest != 0) if keep_rest else sizes > 0)
-        parts.append(_written(keys.take(rows), kind, rest[rows], sizes[rows], number[languages[stay]], values[stay], step))
+        parts.append(
+            _written(keys.take(rows), kind, rest[rows], sizes[rows], number[languages[stay]], values[stay], step)
+        )
     return np.concatenate(parts)
 
 

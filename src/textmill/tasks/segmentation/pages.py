@@ -1,4 +1,4 @@
-"""Pictures and pages: the signal with its boundaries, the text in colors, figures of several methods and of numbers of dimensions."""
+"""Pictures and pages: the signal with its boundaries, the text in colors, figures of methods and of dimensions."""
 
 from __future__ import annotations
 
