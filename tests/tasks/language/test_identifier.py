@@ -26,6 +26,7 @@ from textmill.tasks.language import (
     word_relevances,
     words_of,
 )
+from textmill.tasks.language.thresholds import fit_support
 
 EN = [
     "the cat sat on the mat and the dog looked at the cat",
@@ -296,6 +297,12 @@ def test_a_model_of_the_first_format_still_finds_every_word() -> None:
     assert model.predict(["gdhddh", "eaca"]).tolist() == ["bb", "aa"]
 
 
+def test_a_model_of_the_second_format_has_no_rule_of_support() -> None:
+    model = load(Path(__file__).parents[2] / "files" / "language" / "language-2.mill", expect=LanguageIdentifier)
+    assert model.support_ == []
+    assert model.detect("the cat").languages == ("en",)
+
+
 def test_the_predicted_language_has_the_largest_sum(tmp_path: Path) -> None:
     model = plain(order=3, decoys=["cs"]).fit(TEXTS, LABELS).set_prior({"en": 0.001})
     texts = [*TEXTS[::6], "kočka cat", "42", "", "zzz", "catka", "the řeka"]
@@ -323,3 +330,67 @@ def test_what_most_languages_share_is_kept_as_a_row_and_reads_the_same(compact: 
     again = model.with_words({})
     assert again.records_.tobytes() == model.records_.tobytes()
     assert model.select(["de", "it"]).detect("alpha beta").language == "de"
+
+
+def test_support_passes_known_texts_and_no_others() -> None:
+    draw = np.random.default_rng(0)
+    found = np.repeat([1, -1, 0], 200)
+    known = np.where(found == 1, 0.9, 0.5) + draw.normal(0, 0.02, 600)
+    mean = np.where(found == 1, 2.0, 1.5) + draw.normal(0, 0.4, 600)  # alone, the mean tells them apart badly
+    words = np.full(600, 8.0)
+    weight, least, part = fit_support(mean, known, words, found, 1.0)
+    passed = mean + weight * known >= least - part / np.sqrt(words)
+    assert weight >= 3
+    assert passed[found == 1].mean() > 0.95 > 0.4 > passed[found == -1].mean()
+    assert fit_support(mean[:220], known[:220], words[:220], found[:220], 1.0) == ()  # too few of other languages
+
+
+def test_texts_of_other_languages_teach_what_must_be_known() -> None:
+    draw = np.random.default_rng(3)
+    letters = np.array(list("abcdefghij"))
+
+    def texts(words: list[str], foreign: float, count: int) -> list[str]:
+        made = []
+        for _ in range(count):
+            own = draw.choice(words, 12)
+            other = ["".join(draw.choice(letters, 7)) for _ in range(12)]
+            made.append(" ".join(np.where(draw.random(12) < foreign, other, own)))
+        return made
+
+    ours = {code: ["".join(draw.choice(letters, 4)) for _ in range(40)] for code in ("xa", "xb")}
+    train = [(text, code) for code in ours for text in texts(ours[code], 0.1, 60)]
+    identifier = LanguageIdentifier(min_count=1, held_out=0).fit(*zip(*train, strict=True))
+    known = [(text, code) for code in ours for text in texts(ours[code], 0.1, 60)]
+    other = [(text, "zz") for text in texts(ours["xa"], 0.6, 60)]
+    dev, test = known[::2] + other[::2], (known[1::2], other[1::2])
+    assert identifier.tune(*zip(*known[::2], strict=True)).support_ == []
+    identifier.tune(*zip(*dev, strict=True))
+    assert len(identifier.support_) == 3
+    identifier.set_thresholds({"xa": 0.0, "xb": 0.0})  # so that support alone decides
+    accepted = [bool(answer.languages) for answer in identifier.detect_many([text for text, _ in test[0]])]
+    refused = [not answer.languages for answer in identifier.detect_many([text for text, _ in test[1]])]
+    assert np.mean(accepted) >= 0.9
+    assert np.mean(refused) >= 0.8
+
+
+def test_a_text_in_a_language_that_was_not_asked_for_is_not_asserted() -> None:
+    texts = ["the cat sat on the mat", "pes a kocka spi doma", "der hund und die katze schlafen"]
+    identifier = LanguageIdentifier(min_count=1, held_out=0).fit(texts, ["en", "cs", "de"])
+    answer = identifier.detect("der hund und die katze", languages=["en", "cs"])
+    assert answer.language in ("en", "cs")
+    assert answer.languages == ()
+    assert [code for code, _, _ in answer.ranking] == sorted(["en", "cs"], key=lambda code: code != answer.language)
+    assert identifier.detect("the cat sat on the mat", languages=["en", "cs"]).languages == ("en",)
+
+
+def test_source_code_is_in_no_language() -> None:
+    identifier = LanguageIdentifier.bundled()
+    code = ["for (int i = 0; i < size; ++i) total += values[i];", "def words(text): return text.split()",
+            "const answer = await read_file(path);", "import os, sys"]  # fmt: skip
+    for line in code:
+        assert identifier.detect(line).languages == (), line
+        assert identifier.detect(line.encode()).languages == ()
+    prose = ["The size of a file (or a part of it) is printed; see www.example.org for more.",
+             "<p>The <b>answer</b> is read from the file before it is printed.</p>"]  # fmt: skip
+    for line in prose:
+        assert identifier.detect(line).languages == ("en",), line

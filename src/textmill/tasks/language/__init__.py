@@ -7,6 +7,7 @@ records      both as bytes that a look-up reads in place
 rewriting    records with other words, for some languages, without accents
 thresholds   when a language is asserted, and how sure one is
 answers      what is said of a text, and what is needed to assert a language
+code         is a text source code?
 identifier   LanguageIdentifier: the languages of a text, with the model that comes with the package
 editing      models changed by hand: patches, lists, differences, dumps
 segmenter    LanguageSegmenter: where the language changes

@@ -9,7 +9,7 @@ A language L is asserted of a text of n words when
 where the score counts words of the dictionary, the total also what letters say of the others, and the share is that of
 words of the dictionary. The second rule was learnt from texts of other languages (thresholds.py); a model that has
 seen none goes without. Languages that were not asked for are no answers, but a text that is in one of them is not
-asserted to be in another.
+asserted to be in another, and neither is source code (code.py).
 """
 
 from __future__ import annotations

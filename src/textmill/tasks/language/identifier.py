@@ -31,6 +31,7 @@ from textmill.tasks.language.answers import (
     WordEvidence,
     answers_of,
 )
+from textmill.tasks.language.code import is_code
 from textmill.tasks.language.counts import LanguageCounts, check_language
 from textmill.tasks.language.letters import script_shares
 from textmill.tasks.language.records import WORD, blended_records, columns_of, letter_records, word_records
@@ -548,6 +549,8 @@ class LanguageIdentifier(Classifier, Model):
             self.thresholds_, self.length_part_, self.ambiguity, self.support_, answered & ~self.decoy_
         )
         asserted = asserting(whole, share if sums is whole else self._shares(whole.total + self.prior_, whole))
+        for i in np.flatnonzero(asserted.any(axis=1)):
+            asserted[i] &= not is_code(texts[i])
         return answers_of(sums, np.where(answered, total, NEVER), share, asserted, self._codes(), k)
 
     def _shares(self, total: Any, sums: LanguageScores) -> Floats:
