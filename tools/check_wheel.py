@@ -1,13 +1,15 @@
-"""Try a wheel as a stranger would: install it where there is no compiler, and run the demo.
+"""Try a wheel as a stranger would: install it where there is no compiler, run the demo, and name a language offline.
 
     python tools/check_wheel.py dist/textmill-*.whl
 
 The environment is new and its PATH holds nothing but its own programs, so a build of any kind would fail. Only wheels
-are installed, and [plot] beside the wheel itself, for the pictures of the demo.
+are installed, and [plot] beside the wheel itself, for the pictures of the demo. Languages come with the package: they
+are asked for in a process without a network, where the machine can start one (`unshare`, by root).
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,10 +46,33 @@ def main(wheel: Path) -> int:
             if ended.returncode:
                 print(f"{' '.join(step)} failed:\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
                 return 1
+        answer, network = _language(programs / "textmill", bare, folder)
+        if not answer.startswith("cs\t"):
+            print(f"textmill language detect answered {answer!r} to a Czech sentence")
+            return 1
         report = Path(folder, "demo", "report.html")
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB; installed without a compiler, demo report of "
-              f"{report.stat().st_size / 1e3:.0f} kB")  # fmt: skip
+              f"{report.stat().st_size / 1e3:.0f} kB; language detected {network} a network")  # fmt: skip
     return 0
+
+
+def _language(program: Path, environment: dict[str, str], folder: str) -> tuple[str, str]:
+    """What `textmill language detect` says of a Czech sentence, and whether that was with or without a network."""
+    apart = [shutil.which("unshare") or "", "--net"]
+    if not apart[0] or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        apart = []
+    ended = subprocess.run(
+        [*apart, str(program), "language", "detect"],
+        input="Dnes ráno jsme šli do lesa a hledali houby.\n",
+        env=environment | {"PYTHONUTF8": "1"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    lines = ended.stdout.splitlines()
+    return lines[1] if len(lines) == 2 else ended.stdout + ended.stderr, "without" if apart else "with"
 
 
 if __name__ == "__main__":
