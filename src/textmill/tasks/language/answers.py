@@ -90,8 +90,8 @@ class Assertion:
         asserted &= (scores > 0) & (sums.words > 0)[:, None]
         if len(self.support):
             weight, least, part = self.support
-            known = (sums.dictionary_words / words)[:, None]
-            asserted &= sums.total / words[:, None] + weight * known >= least - part * root
+            coverage = (sums.dictionary_words / words)[:, None]
+            asserted &= sums.total / words[:, None] + weight * coverage >= least - part * root
         return asserted & self.answered
 
 

@@ -241,8 +241,8 @@ class LanguageIdentifier(Classifier, Model):
         self.thresholds_ = np.where(seen, thresholds, np.median(thresholds[seen]) if seen.any() else self.thresholds_)
         best = np.argmax(sums.total + self.prior_, axis=1)
         mean = sums.total[np.arange(len(best)), best] / np.maximum(words, 1.0)
-        known = sums.dictionary_words / np.maximum(words, 1.0)
-        self.support_ = list(fit_support(mean, known, words, np.where(ids < 0, -1, best == ids), beta))
+        coverage = sums.dictionary_words / np.maximum(words, 1.0)
+        self.support_ = list(fit_support(mean, coverage, words, np.where(ids < 0, -1, best == ids), beta))
         return self
 
     def set_thresholds(self, thresholds: Mapping[str, float], *, length_part: float = 0.0) -> LanguageIdentifier:

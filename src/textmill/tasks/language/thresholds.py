@@ -73,22 +73,22 @@ def tune_thresholds(scores: Floats, labels: NDArray[np.intp], words: Floats, bet
 
 
 def fit_support(
-    mean: Floats, known: Floats, words: Floats, found: NDArray[Any], beta: float
+    mean: Floats, coverage: Floats, words: Floats, outcome: NDArray[Any], beta: float
 ) -> tuple[float, float, float] | tuple[()]:
     """w, b and c of the rule of support; nothing with too few texts of other languages.
 
-    `found` is 1 for texts whose language was found, 0 for those where another was, -1 for texts of other languages.
+    `outcome` is 1 for texts whose language was found, 0 for those where another was, -1 for texts of other languages.
     """
-    known_language = found == 1
-    rows = np.flatnonzero(known_language | (found < 0))
-    if (found < 0).sum() < _LEAST_TEXTS or known_language.sum() < _LEAST_TEXTS:
+    right = outcome == 1
+    rows = np.flatnonzero(right | (outcome < 0))
+    if (outcome < 0).sum() < _LEAST_TEXTS or right.sum() < _LEAST_TEXTS:
         return ()
     root = 1 / np.sqrt(np.maximum(words, 1.0))
     best: tuple[float, tuple[float, float, float]] | None = None
     for weight in _SHARE_WEIGHTS:
         for part in _SUPPORT_PARTS:
-            support = mean + weight * known + part * root
-            least, figure = best_threshold(support[rows], known_language[rows], beta)
+            support = mean + weight * coverage + part * root
+            least, figure = best_threshold(support[rows], right[rows], beta)
             if best is None or figure > best[0] + 1e-9:
                 best = figure, (weight, least, part)
     assert best is not None

@@ -108,10 +108,9 @@ def segment_stream(
             continue
         cut = segmenter.segment("".join(waiting), **limits)
         segments = list(cut)
-        kept = len(segments) > 1 or size < 6 * room
-        last = segments.pop() if kept else ""
+        last = segments.pop() if len(segments) > 1 or size < 6 * room else ""
         if space is not None:
-            space.known = int(cut.masses[-1]) if kept and len(cut) else 0
+            space.known = int(cut.masses[-1]) if last else 0
         yield from segments
         waiting, size = [last], len(last)
         wanted = size + 6 * chunk_size
