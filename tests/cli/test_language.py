@@ -85,6 +85,10 @@ def test_build(folder: Path, tmp_path: Path, kind: str, file: str) -> None:
 
 
 def test_errors_are_one_line(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "xx.txt").write_text("\n")
+    empty = CliRunner().invoke(app, ["language", "train", str(tmp_path / "xx.txt"), "-o", str(tmp_path / "none.mill")])
+    assert empty.exit_code != 0
+    assert "xx.txt: the file has no text" in empty.output + str(empty.exception or "")
     (tmp_path / "bad.txt").write_text("one two\n", encoding="utf-8")
     arguments = ["edit", folder / "m.mill", "--patch", tmp_path / "bad.txt", "-o", tmp_path / "x.mill"]
     assert CliRunner().invoke(app, ["language", *map(str, arguments)]).exit_code != 0

@@ -1,8 +1,9 @@
 """Is a text source code? Its words may be English, but it is in no language that people speak.
 
 Code has marks that prose has not: a letter before a bracket, letters joined by a dot or an underscore, a dollar before
-a letter, braces, equals signs, arrows, lines that end with a semicolon or begin with `import`. A text is taken for code when there are `least` of them for each word.
-Elements of HTML do not count: the text between them may be prose. Cost: O(characters), at most the first 20,000.
+a letter, braces, equals signs, arrows, lines that end with a semicolon or begin with `import`. A text is taken for code
+when there are `least` of them for each word. Elements of HTML do not count: the text between them may be prose. Cost:
+O(characters), at most the first 20,000.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def read_labeled(
     texts: list[str] = []
     labels: list[str] = []
     for path in paths:
-        stem = Path(path).name.split(".")[0]
+        stem, before = Path(path).name.split(".")[0], len(texts)
         for record in read_records(path, encoding=encoding):
             text = record.fields.get(text_field or "text")
             if text is None:
@@ -54,6 +54,8 @@ def read_labeled(
             if str(text).strip():
                 texts.append(str(text))
                 labels.append(stem if label is None else str(label))
+        if len(texts) == before:
+            raise DataError("the file has no text, so nothing can be learnt from it; leave it out", source=path)
     if not texts:
         raise DataError("no text was read; pass files with texts in them")
     return texts, labels

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill._native import language as native
 from textmill.errors import DataError
@@ -172,7 +173,7 @@ class LanguageSegmenter(Estimator):
         begins = spans[::2].tolist()
         if not begins:
             return [LanguageSegment(0, len(text), 0, 0, (), 0.0)]
-        thresholds = identifier.thresholds_[columns].astype(np.float32)
+        thresholds = _smoothing_thresholds(identifier)[columns].astype(np.float32)
         cuts, offsets, languages = native.smoothed_pieces(
             np.ascontiguousarray(rows), thresholds, self.half_width, self.min_words, self.min_unknown
         )
@@ -216,6 +217,14 @@ def language_shares(segments: Iterable[LanguageSegment]) -> dict[str | None, flo
         words[piece.language] = words.get(piece.language, 0) + piece.last_word - piece.first_word
     total = sum(words.values())
     return {code: n / total for code, n in sorted(words.items(), key=lambda item: -item[1])} if total else {}
+
+
+def _smoothing_thresholds(identifier: LanguageIdentifier) -> NDArray[np.float64]:
+    """Those of the identifier where scores have no negative parts either; else a quarter of the largest relevance."""
+    if identifier.evidence == "positive":
+        return identifier.thresholds_
+    most = np.log(identifier.alpha + (1 - identifier.alpha) * len(identifier.classes_))
+    return np.full(len(identifier.classes_), most / 4)
 
 
 def _usual_penalty(identifier: LanguageIdentifier) -> float:
