@@ -122,7 +122,8 @@ nb::object working_set(Reals slope, Reals weight, double floor, std::size_t thre
 std::pair<std::size_t, double> descend(const Design& x, Ids listed, Reals weight, Reals slope, Reals curvature,
                                        Reals row_curvature, double l1, double l2, bool intercept,
                                        double intercept_slope, std::size_t most, double accuracy, double enough,
-                                       std::uint64_t seed, Out<double, 1> step, Out<double, 1> change) {
+                                       std::uint64_t seed, Out<double, 1> step, Out<double, 1> change,
+                                       std::size_t threads) {
   check_listed(x, view(listed));
   const std::size_t a = listed.size();
   require(weight.size() == a && slope.size() == a && curvature.size() == a && step.size() == a,
@@ -139,7 +140,7 @@ std::pair<std::size_t, double> descend(const Design& x, Ids listed, Reals weight
     made = linear::descend(x,
                            {view(listed), view(weight), view(slope), view(curvature), view(row_curvature), l1, l2,
                             intercept, intercept_slope},
-                           {most, accuracy, enough, seed}, view(step), view(change));
+                           {most, accuracy, enough, seed}, view(step), view(change), threads);
   }
   return {made.sweeps, made.intercept_step};
 }
@@ -345,7 +346,7 @@ void bind_linear(nb::module_& m) {
         "Columns with a weight or with a slope above a floor.");
   m.def("descend", &descend, "x"_a, "listed"_a, "weight"_a, "slope"_a, "curvature"_a, "row_curvature"_a, "l1"_a, "l2"_a,
         "intercept"_a, "intercept_slope"_a, "most"_a, "accuracy"_a, "enough"_a, "seed"_a, "step"_a.noconvert(),
-        "change"_a.noconvert(),
+        "change"_a.noconvert(), "threads"_a,
         "Coordinate descent on the quadratic model; returns the sweeps and the step of the intercept.");
   m.def("learn_rows", &learn_rows, "offsets"_a, "indices"_a, "values"_a, "label"_a, "weight"_a, "offset"_a, "decay"_a,
         "l1"_a, "l2"_a, "intercept"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "bias"_a.noconvert(),

@@ -7,14 +7,17 @@
 #include <numeric>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "linear/dots.h"
+#include "linear/lockstep.h"
 
 namespace textmill::linear {
 namespace {
 
 constexpr double kLeastCurvature = 1e-12;
-constexpr std::size_t kPlainSweeps = 4;  // most models need no more
+constexpr std::size_t kPlainSweeps = 4;    // most models need no more
+constexpr std::size_t kLongColumn = 1024;  // entries of a column in the mean for which its rows are shared
 
 struct Sum {
   double violation = 0.0;  // over one sweep
@@ -30,9 +33,78 @@ double violation_of(double u, double slope, double l1) {
 
 double soft_threshold(double z, double t) { return z > t ? z - t : z < -t ? z + t : 0.0; }
 
-template <bool Unit>
-Sum sweep(const Design& x, const Quadratic& model, double margin, std::vector<std::int32_t>& order, double* step,
-          double* q) {
+// All rows by one thread.
+class WholeColumns {
+ public:
+  explicit WholeColumns(const Design& x) : x_(x) {}
+  template <bool Unit>
+  double sum(std::size_t, std::size_t j, const double* q) {
+    return dot<Unit>(x_.row(j), x_.value(j), x_.entries(j), q);
+  }
+  template <bool Unit>
+  void add(std::size_t, std::size_t j, double moved, const double* d, double* q) const {
+    add_scaled<Unit>(x_.row(j), x_.value(j), x_.entries(j), moved, d, q);
+  }
+
+ private:
+  const Design& x_;
+};
+
+// Where the rows of each lane begin within the listed columns: [a][kRowLanes + 1].
+std::vector<std::size_t> lane_cuts(const Design& x, std::span<const std::int32_t> listed, std::size_t threads) {
+  std::vector<std::size_t> cuts(listed.size() * (kRowLanes + 1));
+  base::parallel_blocks(listed.size(), 64, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const std::int32_t* rows = x.row(listed[a]);
+      const std::size_t entries = x.entries(listed[a]);
+      for (std::size_t lane = 0; lane <= kRowLanes; ++lane)
+        cuts[a * (kRowLanes + 1) + lane] =
+            std::lower_bound(rows, rows + entries, static_cast<std::int32_t>(x.rows() * lane / kRowLanes)) - rows;
+    }
+  });
+  return cuts;
+}
+
+// The rows of some lanes; the others belong to the other threads of the team.
+class ColumnLanes {
+ public:
+  ColumnLanes(const Design& x, std::span<const std::size_t> cuts, LaneSums& sums, std::uint64_t round,
+              std::size_t thread, std::size_t team)
+      : x_(x), cuts_(cuts), sums_(sums), round_(round), thread_(thread), team_(team) {}
+  template <bool Unit>
+  double sum(std::size_t a, std::size_t j, const double* q) {
+    ++round_;
+    each(a, j, [&](std::size_t lane, const std::int32_t* row, const double* value, std::size_t entries) {
+      sums_.put(lane, round_, dot<Unit>(row, value, entries, q));
+    });
+    return sums_.total(round_);
+  }
+  template <bool Unit>
+  void add(std::size_t a, std::size_t j, double moved, const double* d, double* q) const {
+    each(a, j, [&](std::size_t, const std::int32_t* row, const double* value, std::size_t entries) {
+      add_scaled<Unit>(row, value, entries, moved, d, q);
+    });
+  }
+
+ private:
+  template <class F>
+  void each(std::size_t a, std::size_t j, F visit) const {
+    const std::size_t* cut = cuts_.data() + a * (kRowLanes + 1);
+    const double* value = x_.value(j);
+    for (std::size_t lane = thread_; lane < kRowLanes; lane += team_)
+      visit(lane, x_.row(j) + cut[lane], value == nullptr ? nullptr : value + cut[lane], cut[lane + 1] - cut[lane]);
+  }
+
+  const Design& x_;
+  std::span<const std::size_t> cuts_;
+  LaneSums& sums_;
+  std::uint64_t round_;
+  std::size_t thread_, team_;
+};
+
+template <bool Unit, class Columns>
+Sum sweep(const Design& x, Columns columns, const Quadratic& model, double margin, std::vector<std::int32_t>& order,
+          double* step, double* q) {
   const double* d = model.row_curvature.data();
   Sum sum;
   std::size_t left = 0;
@@ -44,9 +116,9 @@ Sum sweep(const Design& x, const Quadratic& model, double margin, std::vector<st
       if (!Unit) __builtin_prefetch(x.value(next));
     }
     const std::int32_t a = order[k];
-    const std::size_t j = model.listed[a], entries = x.entries(j);
+    const std::size_t j = model.listed[a];
     const double u = model.weight[a] + step[a];
-    const double slope = model.slope[a] + model.l2 * step[a] + dot<Unit>(x.row(j), x.value(j), entries, q);
+    const double slope = model.slope[a] + model.l2 * step[a] + columns.template sum<Unit>(a, j, q);
     const double violation = violation_of(u, slope, model.l1);
     if (u == 0.0 && std::abs(slope) + margin < model.l1) continue;
     order[left++] = a;
@@ -57,10 +129,31 @@ Sum sweep(const Design& x, const Quadratic& model, double margin, std::vector<st
     if (std::abs(moved) < 1e-15 * std::abs(u) || moved == 0.0) continue;
     step[a] += moved;
     sum.gain += 0.5 * h * moved * moved;
-    add_scaled<Unit>(x.row(j), x.value(j), entries, moved, d, q);
+    columns.template add<Unit>(a, j, moved, d, q);
   }
   order.resize(left);
   return sum;
+}
+
+// One sweep by a team: every thread takes the same decisions, on an order and steps of its own.
+template <bool Unit>
+Sum sweep_together(const Design& x, std::span<const std::size_t> cuts, LaneSums& sums, std::uint64_t round,
+                   const Quadratic& model, double margin, std::vector<std::int32_t>& order, std::span<double> step,
+                   double* q, std::size_t threads) {
+  struct Own {
+    std::vector<std::int32_t> order;
+    std::vector<double> step;
+  };
+  std::vector<Own> others(std::min(threads, kRowLanes) - 1, Own{order, {step.begin(), step.end()}});
+  Sum result;
+  together(threads, [&](std::size_t thread, std::size_t team) {
+    const ColumnLanes lanes(x, cuts, sums, round, thread, team);
+    if (thread == 0)
+      result = sweep<Unit>(x, lanes, model, margin, order, step.data(), q);
+    else
+      sweep<Unit>(x, lanes, model, margin, others[thread - 1].order, others[thread - 1].step.data(), q);
+  });
+  return result;
 }
 
 // The last iterates of a descent, and where they are heading.
@@ -149,7 +242,7 @@ class Extrapolation {
 }  // namespace
 
 Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, std::span<double> step,
-                std::span<double> change) {
+                std::span<double> change, std::size_t threads) {
   const double* d = model.row_curvature.data();
   double* q = change.data();
   std::fill(step.begin(), step.end(), 0.0);
@@ -159,12 +252,24 @@ Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, s
   base::Random(sweeps.seed, 0).shuffle(std::span(order));
   const double whole = model.intercept ? std::accumulate(d, d + x.rows(), 0.0) : 0.0;
 
+  std::size_t entries = 0;
+  for (const std::int32_t j : model.listed) entries += x.entries(j);
+  const bool shared = !order.empty() && entries >= kLongColumn * order.size();
+  const std::vector<std::size_t> cuts = shared ? lane_cuts(x, model.listed, threads) : std::vector<std::size_t>();
+  LaneSums sums;
+  std::uint64_t round = 0;
+  const auto one = [&]<bool Unit>(double margin) {
+    if (!shared) return sweep<Unit>(x, WholeColumns(x), model, margin, order, step.data(), q);
+    const std::uint64_t begin = round;
+    round += order.size();
+    return sweep_together<Unit>(x, cuts, sums, begin, model, margin, order, step, q, std::max<std::size_t>(threads, 1));
+  };
+
   Extrapolation extrapolation(model, x.rows());
   Descent result{0, 0.0};
   double first = 0.0, margin = std::numeric_limits<double>::infinity();
   while (result.sweeps < sweeps.most) {
-    const Sum sum = x.binary() ? sweep<true>(x, model, margin, order, step.data(), q)
-                               : sweep<false>(x, model, margin, order, step.data(), q);
+    const Sum sum = x.binary() ? one.template operator()<true>(margin) : one.template operator()<false>(margin);
     margin = sum.worst;
     double violation = sum.violation, gain = sum.gain;
     if (whole > 0.0) {

@@ -15,10 +15,11 @@
 // fifth iterate is replaced by the combination of the last ones whose moves nearly cancel (Anderson), if the model is
 // lower there; q is linear in s, so it comes along.
 //
-// One thread works: coordinates of text share rows, and steps that do not know of each other need more sweeps. Two
-// lanes that meet at the end of a sweep took 1.3 to 2.1 times the processor time of one; lanes that meet four or eight
-// times in it, with steps of two thirds or half the size, 1.0 to 1.7 times, and did not converge on some text: the
-// commonest words are in most rows.
+// Where columns are long, 1,024 rows in the mean, threads share the rows of each and meet for every sum
+// (linear/lockstep.h): the very steps of one thread. Where they are short one thread works: coordinates of text share
+// rows, and steps that do not know of each other need more sweeps. Two lanes that meet at the end of a sweep took 1.3 to
+// 2.1 times the processor time of one; lanes that meet four or eight times in it, with steps of two thirds or half the
+// size, 1.0 to 1.7 times, and did not converge on some text: the commonest words are in most rows.
 // Cost: an entry is read once per sweep, and written when its weight moves.
 // References: Yuan, Ho & Lin (2012), An improved GLMNET for L1-regularised logistic regression; Bertrand & Massias (2021),
 // Anderson acceleration of coordinate descent.
@@ -58,6 +59,6 @@ struct Descent {
 
 // Fills step [a] with s and change [n] with D X s (the intercept included).
 Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, std::span<double> step,
-                std::span<double> change);
+                std::span<double> change, std::size_t threads);
 
 }  // namespace textmill::linear

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -362,3 +363,21 @@ def test_unsorted_svmlight_rows_are_sorted_and_features_named_twice_count_once(t
 
 def test_an_elastic_net_of_no_weight_is_no_penalty() -> None:
     assert Penalty(0.0, 0.0).value(np.ones(3)) == 0.0
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_threads_that_share_long_columns_take_the_steps_of_one(binary: bool) -> None:
+    rng = np.random.default_rng(11)
+    X = sparse.random(40_000, 12, density=0.3, format="csr", random_state=11)
+    X.data[:] = 1.0 if binary else rng.normal(size=len(X.data))
+    y = (X @ rng.normal(size=12) + rng.logistic(size=40_000) > 0).astype(int)
+
+    def fit(jobs: int) -> LogisticRegression:
+        return LogisticRegression(l1=20.0, l2=0.0, n_jobs=jobs, tolerance=1e-9).fit(X, y)
+
+    models = [fit(jobs) for jobs in (1, 2, 3, 4, 9)]
+    assert models[0].certificate(X, y).relative_gap < 1e-5
+    with ThreadPoolExecutor(4) as pool:  # several fits at a time share the threads that there are
+        models += pool.map(fit, [2, 4, 2, 4])
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.coef_, models[0].coef_)

@@ -199,7 +199,7 @@ def _class_step(
     step, change = np.empty(len(listed)), np.empty(problem.rows)
     _, shift = native.descend(
         problem.design, listed, weight, slope, bend, curvature, penalty.l1, penalty.l2, problem.intercept, free,
-        _SWEEPS, _ACCURACY, enough, seed, step, change,
+        _SWEEPS, _ACCURACY, enough, seed, step, change, threads,
     )  # fmt: skip
     change /= curvature
     predicted = (
