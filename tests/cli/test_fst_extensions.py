@@ -124,3 +124,12 @@ def test_compressed_files(folder: Path) -> None:
         run("decompress", "clause.fst", "x.fst")
     with pytest.raises(DataError, match="not a binary machine"):
         run("compress", "pairs.txt", "x.fst")
+
+
+def test_words_are_added_to_a_lexicon(folder: Path) -> None:
+    Path("a.txt").write_text("walked\ntalked\n")
+    Path("b.txt").write_text("walking\ntalking\ntalked\n")
+    run("lexicon", "a.txt", "-o", "a.fst")
+    assert "2 words are new" in run("lexicon", "b.txt", "--extend", "a.fst", "-o", "ab.fst").stderr
+    both = wfst.lexicon(["walked", "talked", "walking", "talking"])
+    assert wfst.isomorphic(wfst.read_fst("ab.fst"), both)

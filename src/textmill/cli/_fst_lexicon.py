@@ -18,14 +18,22 @@ def compile_words(
     output: Annotated[str, output_option("File for the machine.")],
     token_type: Annotated[str, typer.Option(help="What labels stand for: utf8 or byte.")] = "utf8",
     weights: Annotated[str, typer.Option(help="What the numbers are: cost, or count.")] = "cost",
+    extend: Annotated[str, typer.Option(help="A lexicon made by this command, to which the words are added.")] = "",
     errors: Errors = "strict",
 ) -> None:
     """Compile a list of words into its minimal acceptor, sorted or not, weighted or not.
 
+    With --extend, words are added one by one to a lexicon that is finished; of equal words the least weight counts.
+
     Example: textmill fst lexicon words.txt -o words.fst
     """
-    from textmill.fst import read_lexicon, write_fst
+    from textmill.fst import GrowingLexicon, read_fst, read_lexicon, write_fst
 
     machine = read_lexicon(words, token_type=token_type, weights=weights, errors=errors)
+    if extend:
+        growing = GrowingLexicon(read_fst(extend), token_type=token_type)
+        added = growing.merge(machine)
+        typer.echo(f"{added} words are new", err=True)
+        machine = growing.fst()
     write_fst(machine, output)
     typer.echo(f"{machine.num_states} states, {machine.num_arcs} arcs", err=True)

@@ -30,7 +30,7 @@ grammar_syntax, grammar_compiler, grammar_testing, grammar_explain   the grammar
 thrax          grammars of Thrax
 ambiguity      several outputs for one input, outputs without end
 scanning       a transducer on running text
-lexicons       minimal word lists, and the words near to others
+lexicons       minimal word lists, and the words near to others; growing_lexicons: words added later
 edits          edit transducers, distances, alignments
 ngrams         back-off n-gram models; succinct: in little memory
 linear_models  linear taggers and classifiers
@@ -38,7 +38,7 @@ patterns       search automata, suffixes, factors
 expectations   derivatives of the total weight, expected values, entropy, divergences
 learning       weights learnt from pairs of strings, by EM or by gradient
 phones         pronunciation lexicons, context dependency
-unicode        UTF-8, case and normal forms at the level of bytes
+unicode        UTF-8, case and normal forms at the level of bytes; graphemes: what people take for one character
 dna            alignment, translation and primers
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
@@ -142,6 +142,8 @@ if TYPE_CHECKING:
         run_cases,
     )
     from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
+    from textmill.fst.graphemes import grapheme_boundaries
+    from textmill.fst.growing_lexicons import GrowingLexicon
     from textmill.fst.lazy import LazyFst
     from textmill.fst.learning import OBJECTIVES, LearnedWeights, learn_weights, pair_log_likelihoods
     from textmill.fst.lexicons import (
@@ -239,6 +241,7 @@ if TYPE_CHECKING:
     )
     from textmill.fst.unicode import (
         bytes_to_code_points,
+        canonical_order,
         case_folding,
         character_map,
         decomposition,
@@ -280,6 +283,7 @@ __all__ = [
     "Fst",
     "Grammar",
     "GrammarText",
+    "GrowingLexicon",
     "Import",
     "Joint",
     "LabelReachability",
@@ -326,6 +330,7 @@ __all__ = [
     "call_cycle",
     "call_order",
     "calls",
+    "canonical_order",
     "cascade",
     "case_folding",
     "character_map",
@@ -377,6 +382,7 @@ __all__ = [
     "from_bytes",
     "from_gallic",
     "gallic",
+    "grapheme_boundaries",
     "info",
     "inline_calls",
     "intersect",
@@ -516,7 +522,10 @@ __getattr__, __dir__ = deferred(
         "ngrams": "NGramMachine ngram_machine",
         "patterns": "aho_corasick factor_automaton search_automaton suffix_automaton",
         "phones": "cascade context_dependency pronunciations",
-        "unicode": "bytes_to_code_points case_folding character_map decomposition recomposition utf8_acceptor",
+        "growing_lexicons": "GrowingLexicon",
+        "graphemes": "grapheme_boundaries",
+        "unicode": "bytes_to_code_points canonical_order case_folding character_map decomposition recomposition "
+        "utf8_acceptor",
         "dna": "CODONS affine_alignment align_sequences find_primer primer_search translation",
     },
 )

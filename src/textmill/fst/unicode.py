@@ -3,7 +3,8 @@
     utf8_acceptor          exactly the 1,112,064 scalar values, no overlong forms, surrogates or values above U+10FFFF
     bytes_to_code_points   UTF-8 read byte by byte, code points of some set written
     case_folding           letters to their folded form, as `str.casefold` does
-    decomposition          NFD (or NFKD) of single characters; the canonical order of marks is a rule of its own
+    decomposition          NFD (or NFKD) of single characters
+    canonical_order        marks that follow one another in the order of their combining classes
     recomposition          letters and marks that follow them to the composed letters of some set
 
 Machines of bytes are made from the tables of Python's `unicodedata`, sharing states by `optimize`. Characters that a
@@ -24,9 +25,17 @@ from textmill.fst.optimization import determinize, minimize, optimize, rmepsilon
 from textmill.fst.rational import arcsort, closure, union
 from textmill.fst.rewriting import rewrite
 from textmill.fst.strings import string_map
-from textmill.model import check_choice
+from textmill.model import check_choice, check_range
 
-__all__ = ["bytes_to_code_points", "case_folding", "character_map", "decomposition", "recomposition", "utf8_acceptor"]
+__all__ = [
+    "bytes_to_code_points",
+    "canonical_order",
+    "case_folding",
+    "character_map",
+    "decomposition",
+    "recomposition",
+    "utf8_acceptor",
+]
 
 # table 3-7: first byte, second byte, number of bytes behind them
 _FORMS = (
@@ -123,7 +132,7 @@ def case_folding() -> Fst:
 def decomposition(form: str = "NFD") -> Fst:
     """The transducer of bytes that writes each character in its decomposition, NFD or NFKD.
 
-    Marks that follow one another are not put into canonical order; texts with one mark per letter need no more.
+    Marks that follow one another are not put into canonical order; `canonical_order` behind it does that.
 
     >>> from textmill.fst.strings import apply
     >>> apply(decomposition(), ["é"], token_type="byte")[0][0][0] == "e" + chr(0x301)
@@ -132,6 +141,68 @@ def decomposition(form: str = "NFD") -> Fst:
     check_choice("form", form, ["NFD", "NFKD"])
     kind: Literal["NFD", "NFKD"] = "NFD" if form == "NFD" else "NFKD"
     return character_map(_table(lambda character: unicodedata.normalize(kind, character)))
+
+
+def canonical_order(marks: Iterable[str], *, longest: int = 4) -> Fst:
+    """The transducer of bytes that puts marks that follow one another into the order of their combining classes.
+
+    It knows the given marks and sorts up to `longest` of them in a row; marks of one class keep their order. Each of
+    longest - 1 passes carries the mark of the greatest class so far behind the others, as bubble sort does.
+
+    >>> from textmill.fst.strings import apply
+    >>> below, above = chr(0x323), chr(0x301)
+    >>> apply(canonical_order([below, above]), ["e" + above + below], token_type="byte")[0][0][0] == "e" + below + above
+    True
+    """
+    check_range("longest", longest, at_least=1, at_most=12)
+    distinct = list(dict.fromkeys(marks))
+    for mark in distinct:
+        if len(mark) != 1 or not unicodedata.combining(mark):
+            raise DataError(f"{mark!r} is not a single mark with a combining class")
+    if not distinct or longest == 1:
+        return arcsort(closure(utf8_acceptor()))
+    one_pass = _sorting_pass(distinct)
+    machine = one_pass
+    for _ in range(longest - 2):
+        machine = arcsort(compose(machine, one_pass))
+    return machine
+
+
+def _sorting_pass(marks: list[str]) -> Fst:
+    """One pass: states are the mark that is carried, or none; one more reads what follows a mark that was written."""
+    character = utf8_acceptor()
+    others = difference(character, minimize(determinize(rmepsilon(string_map(marks, token_type="byte")))))
+    machine = Fst()
+    idle, after, *carrying = machine.add_states(2 + len(marks))
+    machine.start = idle
+    machine.set_final(idle)
+    machine.set_final(after)
+
+    def path(source: int, reads: bytes, writes: bytes, target: int) -> None:
+        size = max(len(reads), len(writes))
+        for i in range(size):
+            following = target if i == size - 1 else machine.add_state()
+            read, written = (part[i] if i < len(part) else 0 for part in (reads, writes))
+            machine.add_arc(source, read, written, None, following)
+            source = following
+
+    for begin in (idle, after):  # a character that is no mark
+        numbers = machine.add_states(others.num_states)
+        machine.add_arc(begin, 0, 0, None, numbers[others.start])
+        for state in range(others.num_states):
+            for arc in others.arcs(state):
+                machine.add_arc(numbers[state], arc.ilabel, arc.olabel, None, numbers[arc.nextstate])
+            if others.final(state) != others.semiring.zero:
+                machine.add_arc(numbers[state], 0, 0, None, idle)
+    for carried, state in zip(marks, carrying, strict=True):
+        path(idle, carried.encode(), b"", state)
+        path(state, b"", carried.encode(), after)
+        for mark, other in zip(marks, carrying, strict=True):
+            if unicodedata.combining(mark) < unicodedata.combining(carried):
+                path(state, mark.encode(), mark.encode(), state)
+            else:
+                path(state, mark.encode(), carried.encode(), other)
+    return arcsort(optimize(machine))
 
 
 def recomposition(characters: Iterable[str]) -> Fst:
