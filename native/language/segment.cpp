@@ -108,6 +108,7 @@ std::vector<Piece> segment(const Model& model, const Source& source, const Switc
   }
   std::vector<std::uint8_t> path(T);
   auto label = static_cast<std::size_t>(std::max_element(v, v + Y) - v);
+  if (v[N] >= v[label]) label = N;  // nothing speaks for the language: unknown
   for (std::size_t t = T; t-- > 0;) {
     path[t] = static_cast<std::uint8_t>(label);
     if (t > 0 && (changed[t * words + label / 64] >> (label % 64) & 1)) label = source_of[t];

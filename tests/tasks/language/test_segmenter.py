@@ -178,3 +178,10 @@ def test_builders_and_evaluation(identifier: LanguageIdentifier) -> None:
 def test_pages_lose_their_menus() -> None:
     page = "<html lang='cs'><ul><li>Home</li><li>Home</li></ul><style>p{}</style><p>Kočka &amp; pes</p></html>"
     assert page_text(page) == ("Home\nKočka & pes", "cs")
+
+
+@pytest.mark.parametrize("text", ["a" * 5000, "1x 7k", "\u200b"])
+def test_what_nothing_is_said_of_is_unknown(identifier: LanguageIdentifier, text: str) -> None:
+    for segmenter in (LanguageSegmenter(identifier=identifier), LanguageSegmenter()):
+        [piece] = segmenter.segments(text)
+        assert (piece.begin, piece.end, piece.language) == (0, len(text), None)
