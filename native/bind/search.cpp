@@ -216,10 +216,22 @@ Found search_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps,
   x.check_queries(queries, threads);
   const vectors::Coarse coarse{stride, view(cells), view(steps), view(errors)};
   const Wanted wanted = wanted_of(k, least);
-  return each_query(queries.shape(0), wanted, threads, [&](std::size_t i, Best& best) {
-    const vectors::Query query = vectors::prepare(*x, queries.data() + i * (*x).columns);
-    return vectors::search(*x, coarse, query, wanted, best, threads);
-  });
+  const std::size_t count = queries.shape(0), groups = (count + vectors::kGroup - 1) / vectors::kGroup;
+  std::vector<Best> best(count, Best(wanted));
+  std::atomic<std::size_t> read = 0;
+  std::optional<Answers> answers;
+  {
+    nb::gil_scoped_release nogil;
+    base::parallel_for(groups, threads, [&](std::size_t group) {
+      const std::size_t first = group * vectors::kGroup, size = std::min(vectors::kGroup, count - first);
+      std::vector<vectors::Query> some;
+      for (std::size_t i = first; i < first + size; ++i)
+        some.push_back(vectors::prepare(*x, queries.data() + i * (*x).columns));
+      read += vectors::search(*x, coarse, some, wanted, std::span(best).subspan(first, size), threads);
+    });
+    answers.emplace(best);
+  }
+  return answers->found(read);
 }
 
 // Rows and their keys.

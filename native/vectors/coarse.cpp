@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <deque>
 #include <vector>
 
 #include "base/parallel.h"
@@ -23,8 +24,11 @@ void sums_plain(const std::int8_t* c, std::size_t rows, std::size_t stride, cons
 }
 
 #if defined(TEXTMILL_HAS_AVX2)
-TEXTMILL_AVX2 inline __m256i products(const std::int8_t* c, const std::int16_t* g) {
-  const __m256i row = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(c)));
+TEXTMILL_AVX2 inline __m256i widened(const std::int8_t* c) {
+  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(c)));
+}
+
+TEXTMILL_AVX2 inline __m256i products(__m256i row, const std::int16_t* g) {
   return _mm256_madd_epi16(row, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(g)));
 }
 
@@ -34,14 +38,36 @@ TEXTMILL_AVX2 void sums_avx2(const std::int8_t* c, std::size_t rows, std::size_t
     __m256i a = _mm256_setzero_si256(), b = a;
     std::size_t i = 0;
     for (; i + 32 <= stride; i += 32) {
-      a = _mm256_add_epi32(a, products(c + i, g + i));
-      b = _mm256_add_epi32(b, products(c + i + 16, g + i + 16));
+      a = _mm256_add_epi32(a, products(widened(c + i), g + i));
+      b = _mm256_add_epi32(b, products(widened(c + i + 16), g + i + 16));
     }
-    if (i < stride) a = _mm256_add_epi32(a, products(c + i, g + i));
+    if (i < stride) a = _mm256_add_epi32(a, products(widened(c + i), g + i));
     a = _mm256_add_epi32(a, b);
     __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
     out[r] = _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
+  }
+}
+#endif
+
+#if defined(TEXTMILL_HAS_AVX2)
+// The same for kGroup queries at once: each row is read and widened once. out [kGroup][kRows].
+TEXTMILL_AVX2 void sums_of_group_avx2(const std::int8_t* c, std::size_t rows, std::size_t stride,
+                                      const std::array<const std::int16_t*, kGroup>& g, std::int32_t* out) {
+  for (std::size_t r = 0; r < rows; ++r, c += stride) {
+    __m256i a0 = _mm256_setzero_si256(), a1 = a0, a2 = a0, a3 = a0;
+    for (std::size_t i = 0; i < stride; i += 16) {
+      const __m256i row = widened(c + i);
+      a0 = _mm256_add_epi32(a0, products(row, g[0] + i));
+      a1 = _mm256_add_epi32(a1, products(row, g[1] + i));
+      a2 = _mm256_add_epi32(a2, products(row, g[2] + i));
+      a3 = _mm256_add_epi32(a3, products(row, g[3] + i));
+    }
+    const __m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(a0, a1), _mm256_hadd_epi32(a2, a3));
+    alignas(16) std::int32_t four[kGroup];
+    _mm_store_si128(reinterpret_cast<__m128i*>(four),
+                    _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
+    for (std::size_t q = 0; q < kGroup; ++q) out[q * kRows + r] = four[q];
   }
 }
 #endif
@@ -51,6 +77,14 @@ void make_sums(const std::int8_t* c, std::size_t rows, std::size_t stride, const
   if (base::simd() == base::Simd::avx2) return sums_avx2(c, rows, stride, g, out);
 #endif
   sums_plain(c, rows, stride, g, out);
+}
+
+void make_group_sums(const std::int8_t* c, std::size_t rows, std::size_t stride,
+                     const std::array<const std::int16_t*, kGroup>& g, std::size_t count, std::int32_t* out) {
+#if defined(TEXTMILL_HAS_AVX2)
+  if (count == kGroup && base::simd() == base::Simd::avx2) return sums_of_group_avx2(c, rows, stride, g, out);
+#endif
+  for (std::size_t q = 0; q < count; ++q) make_sums(c, rows, stride, g[q], out + q * kRows);
 }
 
 // The query in whole numbers.
@@ -102,41 +136,49 @@ void coarsen(std::span<const float> values, std::size_t columns, std::span<std::
   });
 }
 
-std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best,
-                   std::size_t threads) {
-  const auto [g, t, length, allowance] = round(x, coarse, query);
+std::size_t search(const Dense& x, const Coarse& coarse, std::span<const Query> queries, Wanted wanted,
+                   std::span<Best> best, std::size_t threads) {
+  const std::size_t size = queries.size();
+  std::vector<Rounded> rounded;
+  std::array<const std::int16_t*, kGroup> g{};
+  for (std::size_t q = 0; q < size; ++q) rounded.push_back(round(x, coarse, queries[q]));
+  for (std::size_t q = 0; q < size; ++q) g[q] = rounded[q].g.data();
   const std::size_t blocks = (x.rows + kBlock - 1) / kBlock;
-  std::vector<Best> found(blocks, Best(wanted));
+  std::vector<std::vector<Best>> found(blocks);
   std::vector<std::size_t> read(blocks);
-  Needed needed(wanted.least);
+  std::deque<Needed> needed;
+  for (std::size_t q = 0; q < size; ++q) needed.emplace_back(wanted.least);
   base::parallel_for(blocks, threads, [&](std::size_t block) {
-    std::array<std::int32_t, kRows> sums;
-    Best mine(wanted);
+    std::array<std::int32_t, kGroup * kRows> sums;
+    std::vector<Best> mine(size, Best(wanted));
     std::size_t count = 0;
     const std::size_t end = std::min(x.rows, (block + 1) * kBlock);
     for (std::size_t first = block * kBlock; first < end; first += kRows) {
       const std::size_t rows = std::min(kRows, end - first);
-      make_sums(coarse.cells.data() + first * coarse.stride, rows, coarse.stride, g.data(), sums.data());
-      mine.raise(needed.get());
-      float least = cut(x, query, mine.needed(), allowance);
-      for (std::size_t i = 0; i < rows; ++i) {
-        const std::size_t r = first + i;
-        float bound = static_cast<float>(sums[i]) * t * coarse.steps[r] + coarse.errors[r] * length;
-        if (!x.halves.empty()) bound -= x.halves[r];
-        if (bound < least || (!x.allowed.empty() && !x.allowed[r])) continue;
-        mine.offer(exact_key(x.kind, x.values.data() + r * x.columns, query.values, x.columns),
-                   static_cast<std::int64_t>(r));
-        ++count;
-        least = cut(x, query, mine.needed(), allowance);
+      make_group_sums(coarse.cells.data() + first * coarse.stride, rows, coarse.stride, g, size, sums.data());
+      for (std::size_t q = 0; q < size; ++q) {
+        const float t = rounded[q].t, length = rounded[q].length;
+        mine[q].raise(needed[q].get());
+        float least = cut(x, queries[q], mine[q].needed(), rounded[q].allowance);
+        for (std::size_t i = 0; i < rows; ++i) {
+          const std::size_t r = first + i;
+          float bound = static_cast<float>(sums[q * kRows + i]) * t * coarse.steps[r] + coarse.errors[r] * length;
+          if (!x.halves.empty()) bound -= x.halves[r];
+          if (bound < least || (!x.allowed.empty() && !x.allowed[r])) continue;
+          mine[q].offer(exact_key(x.kind, x.values.data() + r * x.columns, queries[q].values, x.columns),
+                        static_cast<std::int64_t>(r));
+          ++count;
+          least = cut(x, queries[q], mine[q].needed(), rounded[q].allowance);
+        }
+        needed[q].raise(mine[q].needed());
       }
-      needed.raise(mine.needed());
     }
     found[block] = std::move(mine);
     read[block] = count;
   });
   std::size_t count = 0;
   for (std::size_t block = 0; block < blocks; ++block) {
-    best.take(found[block]);
+    for (std::size_t q = 0; q < size; ++q) best[q].take(found[block][q]);
     count += read[block];
   }
   return count;

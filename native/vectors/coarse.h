@@ -8,7 +8,7 @@
 // and rows whose bound is below the k-th best exact key are passed over, as in scan.h. The last term is tiny; |s c| is
 // replaced by twice the longest length.
 //
-// Cost: one byte a number read, and full rows for the few that pass.
+// Cost: one byte a number read, for up to four queries at once, and full rows for the few that pass.
 #pragma once
 
 #include <vector>
@@ -30,9 +30,11 @@ inline std::size_t stride_of(std::size_t columns) { return (columns + 15) / 16 *
 void coarsen(std::span<const float> values, std::size_t columns, std::span<std::int8_t> cells, std::span<float> steps,
              std::span<float> errors, std::size_t threads);
 
-// Offers all wanted rows for one query to `best`; returns how many full rows were read.
-std::size_t search(const Dense& x, const Coarse& coarse, const Query& query, Wanted wanted, Best& best,
-                   std::size_t threads);
+inline constexpr std::size_t kGroup = 4;  // queries for which the rows are read once
+
+// Offers all wanted rows for each of at most kGroup queries to its `best`; returns how many full rows were read.
+std::size_t search(const Dense& x, const Coarse& coarse, std::span<const Query> queries, Wanted wanted,
+                   std::span<Best> best, std::size_t threads);
 
 // Appends to `rows` and `keys`, in the order of rows, those whose key with the query is at least least[row]; least may be
 // -infinity (all) or infinity (none).

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from textmill import fst
 from textmill.cli.app import app
 from textmill.cli.fst import Verbs
+from textmill.vectors import Weighting
 
 
 @pytest.fixture(scope="module")
@@ -346,6 +347,11 @@ BAD = {
     "print nothing.fst": (1, "nothing.fst: No such file or directory"),
     "print t.txt": (1, "t.txt: not a binary machine but text; read it with read_text or 'textmill fst compile'"),
     "print damaged.fst": (1, "damaged.fst: "),
+    "info words.list": (1, "words.list: not a binary machine but text; compile arcs with 'textmill fst compile'"),
+    "info model.mill": (1, "model.mill: not a binary machine but a model file of textmill; 'textmill info FILE'"),
+    "info many.far": (1, "many.far: not a binary machine but an archive of machines (FAR); see 'textmill fst far"),
+    "info noise.bin": (1, "noise.bin: not a binary machine but an unknown or damaged file; name a machine"),
+    "far info words.list": (1, "words.list: not an archive of machines (FAR) but text"),
     "union t.fst": (2, "Missing argument"),
     "union - -": (1, "only one of the machines can come from standard input"),
     "arcsort --sort_by=ilabel t.fst": (2, "No such option"),
@@ -401,6 +407,10 @@ def test_wrong_input_is_one_line_and_an_exit_code(line: str) -> None:
     Path("pairs.big").write_text("1 99999999999\n")
     Path("potentials.bad").write_text("0 1\n9 1\n")
     fst.write_archive("evil.far", {"../up": fst.read_fst("t.fst")})
+    fst.write_archive("many.far", {"one": fst.read_fst("t.fst")})
+    Path("words.list").write_text("mill\nMühle\n")
+    Path("noise.bin").write_bytes(bytes(range(255, 0, -1)))
+    Weighting().fit(np.eye(2)).save("model.mill")
     code, message = BAD[line]
     done = ours(*line.split())
     assert (done.code, done.out) == (code, b"")

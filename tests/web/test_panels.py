@@ -12,8 +12,10 @@ import pytest
 from web_shelf import HOSTILE, PAIRS
 
 from textmill.model import load
-from textmill.tasks import SimilarDocuments
+from textmill.tasks import EntityRecognizer, FluencyModel, PronunciationModel, ReadabilityGrader, SimilarDocuments
+from textmill.tasks.fluency import sample_documents
 from textmill.tasks.names import read_gold
+from textmill.tasks.similarity import SubjectClassifier
 from textmill.topics import LDA
 from textmill.web.analyses import Analysis, analyses_of
 from textmill.web.articles import ArticleAnswer, SearchAnswer
@@ -244,3 +246,39 @@ def test_the_description_of_the_api_has_a_type_for_every_answer(client: httpx.Cl
     assert "/static/swagger/swagger-ui-bundle.js" in page
     assert "http" not in page.replace("https://", "http").split("<body>")[1]
     assert client.get("/static/swagger/swagger-ui-bundle.js").status_code == 200
+
+
+def test_models_of_single_jobs_speak_of_a_text(tmp_path: Path, client_of: Clients) -> None:
+    easy = ["The mill is old. It turns.", "A dog ran. It was big.", "We eat bread. It is good."]
+    hard = [
+        "Although perplexity characterizes probabilistic models, practitioners nevertheless hesitate.",
+        "Notwithstanding considerable uncertainty, the committee recommended immediate implementation.",
+        "Statistical dependencies among observations complicate subsequent interpretation considerably.",
+    ]
+    models = {
+        "names": EntityRecognizer().fit([["Ana", "ve", "Lima"]] * 5, [["B-PER", "O", "B-LOC"]] * 5),
+        "sentences": FluencyModel(n_classes=8, order=2, min_count=1).fit(sample_documents(60)),
+        "levels": ReadabilityGrader(features=["shallow"]).fit(easy + hard, ["easy"] * 3 + ["hard"] * 3),
+        "sounds": PronunciationModel(context=0).fit(["ab", "ba"], ["A B", "B A"]),
+        "codes": SubjectClassifier().fit(easy + hard, ["20D05"] * 3 + ["62P10"] * 3),
+    }
+    for name, model in models.items():
+        model.save(tmp_path / f"{name}.mill")
+    client = client_of(tuple(str(tmp_path / f"{name}.mill") for name in models))
+    text = "Ana ve Lima. The sees river old the miller of. Baab!"
+    answers = client.post("/api/v1/text", json={"text": text, "files": list(models)}).json()
+    said = {one["title"]: Analysis.model_validate(one) for one in answers}
+    assert [one.fault for one in said.values()] == [None] * 7
+    names = {text[span.begin : span.end]: span for span in said["Names"].spans}
+    assert (names["Ana"].label, names["Lima"].label) == ("PER", "LOC")
+    assert all(0 < (span.confidence or 0) <= 1 for span in names.values())
+    assert said["Sentences"].facts[0].name == "sentences that read right"
+    assert "The sees river old the miller of." in [text[one.begin : one.end] for one in said["Sentences"].spans]
+    levels = said["Reading level"].facts
+    assert {fact.name for fact in levels[1:3]} == {"easy", "hard"}
+    assert sum(fact.share or 0 for fact in levels[1:3]) == pytest.approx(1)
+    spoken = {text[span.begin : span.end]: span.label for span in said["Sounds"].spans}
+    assert spoken["Baab"] == "B A A B"
+    assert [fact.name for fact in said["Subject codes"].facts][:2] in (["20D05", "62P10"], ["62P10", "20D05"])
+    empty = client.post("/api/v1/text", json={"text": " . ", "files": ["names", "sentences", "sounds"]}).json()
+    assert [one["fault"] for one in empty] == [None] * 5

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from textmill._native import fst as native
 from textmill.errors import DataError
 from textmill.files import replacing
+from textmill.fst.foreign import foreign_machine
 from textmill.fst.formats import _parse, _write, file_types
 from textmill.fst.machine import Fst
 
@@ -56,7 +57,8 @@ class Archive(Mapping[str, Fst]):
             self.far_type = "fst"
             self._members = {Path(path).stem: 0}
         else:
-            raise DataError("not an archive of machines (FAR): its first four bytes are others", source=self.path)
+            what = foreign_machine(self._buffer[:1024].tobytes())
+            raise DataError(f"not an archive of machines (FAR) but {what}", source=self.path)
 
     def __getitem__(self, key: str) -> Fst:
         place = self._members[key]

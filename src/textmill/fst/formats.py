@@ -25,6 +25,7 @@ from textmill._native import fst as native
 from textmill.errors import DataError
 from textmill.files import replacing
 from textmill.fst.composite import composite_from_bytes, composite_to_bytes
+from textmill.fst.foreign import foreign_machine
 from textmill.fst.machine import Fst
 from textmill.fst.semirings import Semiring, semiring
 from textmill.fst.symbols import SymbolTable
@@ -254,7 +255,10 @@ def _parse(buffer: NDArray[np.uint8], offset: int, source: str, *, map_arrays: b
     except DataError as fault:
         if fault.message.startswith("arcs of type"):
             return _parse_composite(buffer, offset, source)
-        raise DataError(fault.message, source=source) from None
+        message = fault.message
+        if offset == 0 and message.startswith("not a binary machine of OpenFst"):
+            message = f"not a binary machine but {foreign_machine(buffer[:1024].tobytes())}"
+        raise DataError(message, source=source) from None
     tables = [None if table is None else SymbolTable._of(table) for table in (inputs, outputs)]
     return Fst._of(machine, *tables), int(end)
 

@@ -90,7 +90,13 @@ class StringTable:
         position += len(self) if position < 0 else 0
         if not 0 <= position < len(self):
             raise IndexError(f"string {index} of {len(self)}")
-        return self._decode(position, position + 1)[0]
+        begin, end = self._offsets.item(position), self._offsets.item(position + 1)
+        if not 0 <= begin <= end <= self._bytes.size:
+            return self._decode(position, position + 1)[0]  # which says what is wrong
+        try:
+            return self._bytes[begin:end].tobytes().decode()
+        except UnicodeDecodeError:
+            raise ModelFileError(f"string {position} is not UTF-8; the file is damaged") from None
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _BLOCK):

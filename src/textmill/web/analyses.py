@@ -8,6 +8,7 @@
     score          a score and the features that move it                    PolarityScorer
     topics         the mixture, and the topic of each word                  topic models with a vectorizer
     coherence      verdict, and the sentences that do not fit               CoherenceDetector
+    and what models of single jobs say: names, sentences that read wrong, levels, sounds, subject codes (`verdicts`)
 
 Places count characters (code points) from the beginning of the text, so `text[begin:end]` is the span. Cost: that of
 the models.
@@ -90,9 +91,15 @@ def bundled_identifier() -> Any:
 def _function_for(model: Any) -> tuple[str, Callable[[str, Any], tuple[list[Fact], list[TextSpan]]]]:
     from textmill.sequence import ChainModel, SemiMarkovCRF
     from textmill.tasks.coherence import CoherenceDetector
+    from textmill.tasks.entities import EntityRecognizer
+    from textmill.tasks.fluency import FluencyModel
     from textmill.tasks.language import LanguageIdentifier
     from textmill.tasks.polarity import PolarityScorer
+    from textmill.tasks.pronunciation import PronunciationModel
+    from textmill.tasks.readability import ReadabilityGrader
+    from textmill.tasks.similarity import SubjectClassifier
     from textmill.topics import TopicModel
+    from textmill.web import verdicts
 
     kinds: list[tuple[type, str, Callable[[str, Any], tuple[list[Fact], list[TextSpan]]]]] = [
         (LanguageIdentifier, "Languages", _languages),
@@ -101,6 +108,11 @@ def _function_for(model: Any) -> tuple[str, Callable[[str, Any], tuple[list[Fact
         (CoherenceDetector, "Coherence", _coherence),
         (PolarityScorer, "Score", _score),
         (TopicModel, "Topics", _topics),
+        (EntityRecognizer, "Names", verdicts.entities),
+        (FluencyModel, "Sentences", verdicts.sentences),
+        (ReadabilityGrader, "Reading level", verdicts.reading_level),
+        (PronunciationModel, "Sounds", verdicts.sounds),
+        (SubjectClassifier, "Subject codes", verdicts.codes),
     ]
     return next(((title, analyze) for kind, title, analyze in kinds if isinstance(model, kind)), ("Class", _classes))
 

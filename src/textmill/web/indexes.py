@@ -9,6 +9,8 @@ from textmill.web.library import Entry
 
 __all__ = ["IndexSource", "Near", "near_of"]
 
+_NOTHING = "no document has anything in common with the question"
+
 
 class Near(NamedTuple):
     """A neighbor: id, title and score."""
@@ -61,11 +63,16 @@ class IndexSource:
 
     def neighbors(self, id: str, k: int) -> list[Near]:  # noqa: A002
         """The documents nearest to one."""
-        return near_of(self._index.query_ids([id], k=k)[0])
+        return self._related(near_of(self._index.query_ids([id], k=k)[0]))
 
     def search(self, texts: Sequence[str], k: int) -> list[tuple[list[Near], str | None]]:
         """The documents nearest to each text, and why there are none."""
-        return [(near_of(one), one.reason) for one in self._index.query(texts, k=k)]
+        answers = [(self._related(near_of(one)), one.reason) for one in self._index.query(texts, k=k)]
+        return [(near, reason if near or reason else _NOTHING) for near, reason in answers]
+
+    def _related(self, near: list[Near]) -> list[Near]:
+        """Without those that have nothing in common with the question: a cosine of 0."""
+        return [one for one in near if one.score != 0.0] if self._index.measure == "cosine" else near
 
 
 def near_of(matches: Any) -> list[Near]:

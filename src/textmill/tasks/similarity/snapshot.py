@@ -6,6 +6,7 @@ their numbers; the last one is in memory (`recent`), the others are mapped files
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -99,6 +100,15 @@ class Snapshot:
         return self.parts[-1]
 
     @cached_property
+    def _filled(self) -> list[Part]:
+        return [part for part in self.parts if len(part.numbers)]
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        """The first number of each part with documents; they rise from part to part."""
+        return [int(part.numbers[0]) for part in self._filled]
+
+    @cached_property
     def numbers(self) -> Ints:
         """The numbers of all documents that are alive, rising."""
         return np.concatenate([part.numbers[part.alive] for part in self.parts])
@@ -135,8 +145,10 @@ class Snapshot:
 
     def by_number(self, number: int) -> Place:
         """Where the document of a number is."""
-        for part in reversed(self.parts):
-            row = int(np.searchsorted(part.numbers, number))
+        place = bisect_right(self._firsts, number) - 1
+        if place >= 0:
+            part = self._filled[place]
+            row = int(part.numbers.searchsorted(number))
             if row < len(part.numbers) and part.numbers[row] == number:
                 return Place(part, row, number)
         raise KeyError(number)

@@ -33,13 +33,13 @@ export function table(caption, heads, rows) {
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell)))))));
 }
 
-// A share from 0 to 1 as a bar and a number; <meter> would say "good" or "bad" by its color.
-export function bar(share) {
+// A share from 0 to 1 as a bar and, where nothing beside it says it, a number; <meter> would say "good" or "bad" by its color.
+export function bar(share, { number = true } = {}) {
   const width = Math.max(0, Math.min(1, share));
   return h("span", { class: "bar" },
     s("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
       s("rect", { class: "empty", width: 100, height: 8 }), s("rect", { class: "full", width: 100 * width, height: 8 })),
-    h("span", {}, `${(100 * share).toFixed(1)} %`));
+    number ? h("span", {}, `${(100 * share).toFixed(1)} %`) : null);
 }
 
 // A text with some of its parts marked; places count code points. Parts must not overlap and must rise.

@@ -44,7 +44,7 @@ function section(text, analysis) {
   const labels = [...new Set(analysis.spans.map((span) => span.label))];
   const color = (span) => (span.label ? `c${labels.indexOf(span.label) % 8}` : "plain");
   const facts = analysis.facts.length ? h("dl", {}, analysis.facts.flatMap((fact) => [
-    h("dt", {}, fact.name), h("dd", {}, fact.value, fact.share === null ? null : bar(fact.share))])) : null;
+    h("dt", {}, fact.name), h("dd", {}, fact.value, fact.share === null ? null : bar(fact.share, { number: !fact.value.endsWith("%") }))])) : null;
   const spans = analysis.spans.length ? marked(text, analysis.spans, color) : null;
   return h("section", {}, head, facts, spans);
 }

@@ -29,7 +29,7 @@ export async function view({ rest, contents, go }) {
 
 function oneTopic(name, answer, topic, address, link, documents) {
   const total = Math.max(...topic.words.map((word) => Math.abs(word.weight)), 1e-12);
-  const words = h("dl", {}, topic.words.flatMap((word) => [h("dt", {}, word.term), h("dd", {}, `${word.weight.toPrecision(3)} `, bar(Math.abs(word.weight) / total))]));
+  const words = h("dl", {}, topic.words.flatMap((word) => [h("dt", {}, word.term), h("dd", {}, `${word.weight.toPrecision(3)} `, bar(Math.abs(word.weight) / total, { number: false }))]));
   const near = answer.topics.filter((other) => other !== topic && other.x !== null)
     .map((other) => [Math.hypot(other.x - topic.x, other.y - topic.y), other]).sort((a, b) => a[0] - b[0]).slice(0, 5)
     .map(([, other]) => h("li", {}, h("a", { href: link(other) }, `Topic ${other.number}: ${other.words.slice(0, 4).map((word) => word.term).join(", ")}`)));
