@@ -127,7 +127,14 @@ def _reliable(options: Options, kind: str) -> float:
     import pycld2
 
     texts = unknown(options, kind)
-    return 100.0 * sum(bool(pycld2.detect(text, bestEffort=True)[0]) for text in texts) / len(texts)
+
+    def reliable(text: str) -> bool:
+        try:
+            return bool(pycld2.detect(text, bestEffort=True)[0])
+        except pycld2.error:
+            return False
+
+    return 100.0 * sum(map(reliable, texts)) / len(texts)
 
 
 @cache
