@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -90,12 +91,34 @@ class Learner {
         require(s >= -1 && (s < 0 || static_cast<std::size_t>(s) < learner_.active.size()), "there is no slot ", s);
       learner_.learn(examples, view(label), view(slot), rounds, threads);
     }
-    std::vector<double> margin, tau;
-    for (const lm::Round& round : rounds) {
-      margin.push_back(round.margin);
-      tau.push_back(round.tau);
+    return split(rounds);
+  }
+
+  // Rows of a matrix whose columns are the features; None if this learner has other features.
+  nb::object learn_columns(Offsets begin, In<std::int32_t, 1> column, Values value, std::size_t columns,
+                           In<std::int8_t, 1> label) {
+    check_offsets(view(begin), column.size(), "examples");
+    require(value.size() == column.size(), "there must be a value for each feature");
+    require(label.size() + 1 == begin.size(), "there must be a label for each example");
+    bool inside = true, finite = true, signs = true;
+    for (const std::int32_t c : view(column)) inside &= c >= 0 && static_cast<std::size_t>(c) < columns;
+    for (const double x : view(value)) finite &= std::fabs(x) <= std::numeric_limits<double>::max();
+    for (const std::int8_t y : view(label)) signs &= y == 1 || y == -1;
+    require(inside, "a feature is beyond the last column");
+    require(finite, "values must be finite");
+    require(signs, "labels are +1 and -1");
+    std::vector<lm::Round> rounds(label.size());
+    {
+      nb::gil_scoped_release nogil;
+      const auto lock = std::scoped_lock(mutex_);
+      if (!learner_.takes_columns(columns)) {
+        rounds.clear();
+      } else {
+        learner_.learn_columns(view(begin), view(column), view(value), columns, view(label), rounds);
+      }
     }
-    return nb::make_tuple(to_numpy(std::move(margin)), to_numpy(std::move(tau)));
+    if (rounds.size() != label.size()) return nb::none();
+    return split(rounds);
   }
 
   Numpy<double, 1> margins(Offsets begin, Keys key, std::optional<Values> value, bool averaged, bool by_pairs,
@@ -125,6 +148,19 @@ class Learner {
 
   nb::tuple state() const {
     const lm::ActiveSet& active = learner_.active;
+    if (learner_.linear()) {  // features that no example has changed are left out
+      std::vector<std::uint64_t> keys;
+      std::vector<double> a, b;
+      for (std::size_t f = 0; f < active.a.size(); ++f) {
+        if (active.a[f] == 0.0 && active.b[f] == 0.0) continue;
+        keys.push_back(learner_.dictionary.keys()[f]);
+        a.push_back(active.a[f]);
+        b.push_back(active.b[f]);
+      }
+      return nb::make_tuple(to_numpy(std::move(keys)), to_numpy(std::vector(active.begin)),
+                            to_numpy(std::vector(active.feature)), to_numpy(std::move(a)), to_numpy(std::move(b)),
+                            learner_.rounds_done);
+    }
     return nb::make_tuple(to_numpy(std::vector(learner_.dictionary.keys())), to_numpy(std::vector(active.begin)),
                           to_numpy(std::vector(active.feature)), to_numpy(std::vector(active.a)),
                           to_numpy(std::vector(active.b)), learner_.rounds_done);
@@ -138,6 +174,15 @@ class Learner {
   const lm::Learner& learner() const { return learner_; }
 
  private:
+  static nb::tuple split(const std::vector<lm::Round>& rounds) {
+    std::vector<double> margin, tau;
+    for (const lm::Round& round : rounds) {
+      margin.push_back(round.margin);
+      tau.push_back(round.tau);
+    }
+    return nb::make_tuple(to_numpy(std::move(margin)), to_numpy(std::move(tau)));
+  }
+
   std::mutex mutex_;
   lm::Learner learner_;
 };
@@ -197,6 +242,8 @@ void bind_lm_kernel(nb::module_& m) {
            "Goes on from what `state` gave.")
       .def("learn", &Learner::learn, "begin"_a, "key"_a, "value"_a.none(), "label"_a, "slot"_a.noconvert(),
            nb::kw_only(), "threads"_a, "One round for each example: margins before it, and tau.")
+      .def("learn_columns", &Learner::learn_columns, "begin"_a, "column"_a, "value"_a, nb::kw_only(), "columns"_a,
+           "label"_a, "The same for a linear model and rows of a matrix; None if its features are not the columns.")
       .def("margins", &Learner::margins, "begin"_a, "key"_a, "value"_a.none(), nb::kw_only(), "averaged"_a,
            "by_pairs"_a, "threads"_a, "f of each example.")
       .def("parts", &Learner::parts, "begin"_a, "key"_a, "value"_a.none(), nb::kw_only(), "averaged"_a, "threads"_a,

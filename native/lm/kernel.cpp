@@ -181,6 +181,37 @@ void Learner::learn_linear(const Examples& examples, std::span<const std::int8_t
   }
 }
 
+void Learner::learn_columns(std::span<const std::int64_t> begin, std::span<const std::int32_t> column,
+                            std::span<const double> value, std::size_t columns, std::span<const std::int8_t> label,
+                            std::span<Round> rounds) {
+  if (columns_ == 0) {
+    for (std::size_t c = 0; c < columns; ++c) dictionary.add(c);
+    active.a.assign(columns, 0.0);
+    active.b.assign(columns, 0.0);
+    columns_ = columns;
+  }
+  double *a = active.a.data(), *b = active.b.data();
+  for (std::size_t i = 0; i < label.size(); ++i) {
+    const std::int64_t from = begin[i], to = begin[i + 1];
+    double f = 0.0, square = 0.0;
+    for (std::int64_t j = from; j < to; ++j) {
+      f += a[column[j]] * value[j];
+      square += value[j] * value[j];
+    }
+    const double y = label[i], loss = 1.0 - y * f;
+    const auto t = static_cast<double>(++rounds_done);
+    rounds[i] = {f, 0.0};
+    if (loss <= 0.0 || square == 0.0) continue;
+    rounds[i].tau = tau(loss, square);
+    const double step = rounds[i].tau * y;
+    for (std::int64_t j = from; j < to; ++j) {
+      const double change = step * value[j];
+      a[column[j]] += change;
+      b[column[j]] += change * t;
+    }
+  }
+}
+
 void Learner::learn_batch(const Examples& examples, std::size_t from, std::size_t to,
                           std::span<const std::int8_t> label, std::span<std::int32_t> slot, std::span<Round> rounds,
                           std::size_t threads) {

@@ -161,6 +161,16 @@ class Learner {
   void learn(const Examples& examples, std::span<const std::int8_t> label, std::span<std::int32_t> slot,
              std::span<Round> rounds, std::size_t threads);
 
+  // The same for a linear model and rows of a matrix: features are columns below `columns`, in any order. A new learner
+  // numbers them as they are, so that weights are met without a look at the dictionary.
+  void learn_columns(std::span<const std::int64_t> begin, std::span<const std::int32_t> column,
+                     std::span<const double> value, std::size_t columns, std::span<const std::int8_t> label,
+                     std::span<Round> rounds);
+  // Whether learn_columns() can be used: the learner is new, or its features are the columns.
+  bool takes_columns(std::size_t columns) const {
+    return linear() && (dictionary.keys().empty() || columns_ == columns);
+  }
+
   enum class By { kIndex, kPairs };
   void margins(const Examples& examples, bool averaged, By by, std::span<double> out, std::size_t threads);
   // part [keys]: the part of each feature in the margin; rest [examples]: the margin without any of them.
@@ -200,6 +210,7 @@ class Learner {
   KernelTable kernel_;
   Postings large_, small_;
   std::size_t large_end_ = 0, indexed_ = 0;  // examples in the large part, in both
+  std::size_t columns_ = 0;                  // features that are numbered as their columns
 };
 
 }  // namespace textmill::lm

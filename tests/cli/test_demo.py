@@ -34,10 +34,10 @@ def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_the_tour_runs_every_stop_and_says_what_draws_charts(tour: tuple[str, str, Path]) -> None:
     missing, said, folder = tour
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert page.count("<h2 ") == 25
+    assert page.count("<h2 ") == 28
     assert ("pip install &#39;textmill[plot]&#39;" in page) is bool(missing)
     assert ("pip install 'textmill[plot]'" in said) is bool(missing)
-    assert page.count("<figure>") == (1 if missing else 9)  # a transducer is drawn without Matplotlib
+    assert page.count("<figure>") == (1 if missing else 10)  # a transducer is drawn without Matplotlib
     assert ("rapidfuzz" in page) is not bool(missing)
 
 

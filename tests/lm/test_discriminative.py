@@ -15,6 +15,8 @@ from scipy.optimize import minimize
 from sklearn.linear_model import SGDClassifier
 
 import textmill
+from textmill import load
+from textmill._native import lm as native
 from textmill.errors import DataError, ModelFileError
 from textmill.lm import ExpandedKernel, FeatureSets, PassiveAggressive
 
@@ -348,3 +350,41 @@ def test_empty_sets_teach_the_constant_only() -> None:
     assert linear.margins(FeatureSets.of([set()])).tolist() == [0.0]
     kernel = PassiveAggressive(kernel="polynomial", shuffle=False).fit(FeatureSets.of([set(), {1}]), [1, -1])
     assert kernel.a_[0] == 1.0
+
+
+@pytest.mark.parametrize("method", ["pa", "pa1", "pa2"])
+def test_rows_of_a_matrix_and_sets_with_values_are_learned_alike(method: str) -> None:
+    """Weights by column, without the dictionary, are those of the dictionary, bit by bit."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 40, density=0.2, format="csr", random_state=1, data_rvs=lambda size: rng.normal(size=size))
+    y = rng.integers(0, 2, 300)
+    by_column = PassiveAggressive(method=method, cost=0.3, shuffle=False, max_iter=2, averaged=True).fit(X, y)
+    learner = native.Learner(aggression=["pa", "pa1", "pa2"].index(method), cost=0.3, kernel=0, degree=1, gamma=1.0)
+    offsets, columns = X.indptr.astype(np.int64), X.indices.astype(np.uint64)
+    for _ in range(2):
+        learner.learn(offsets, columns, X.data, (2 * y - 1).astype(np.int8), np.full(300, -1, np.int32), threads=1)
+    keys, _, _, a, b, rounds = learner.state()
+    order = np.argsort(keys)
+    assert by_column.keys_.tolist() == keys[order].tolist()
+    assert by_column.a_.tolist() == a[order].tolist()
+    assert by_column.b_.tolist() == b[order].tolist()
+    assert by_column.rounds_ == rounds == 600
+
+
+def test_a_saved_linear_model_goes_on_learning_where_it_was(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X, y = sparse.random(200, 30, density=0.3, format="csr", random_state=2), rng.integers(0, 2, 200)
+    whole = PassiveAggressive(cost=1.0).partial_fit(X, y).partial_fit(X, y)
+    PassiveAggressive(cost=1.0).partial_fit(X, y).save(tmp_path / "half.mill")
+    other = load(tmp_path / "half.mill", expect=PassiveAggressive).partial_fit(X, y)
+    np.testing.assert_allclose(other.coef_, whole.coef_, rtol=0, atol=1e-12)
+    wide = sparse.csr_matrix((np.ones(4), ([0, 0, 1, 1], [5, 900_000, 7, 123_456])), shape=(2, 1_000_000))
+    assert PassiveAggressive(shuffle=False).fit(wide, [1, 0]).keys_.tolist() == [5, 900_000, 7, 123_456]
+
+
+def test_zeros_that_are_stored_change_nothing() -> None:
+    X = sparse.csr_matrix((np.array([1.0, 0.0, 2.0]), ([0, 0, 1], [0, 1, 1])), shape=(2, 3))
+    plain = sparse.csr_matrix(X.toarray())
+    first, second = (PassiveAggressive(shuffle=False).fit(one, [1, 0]) for one in (X, plain))
+    assert first.coef_.tolist() == second.coef_.tolist()
+    assert len(first.feature_parts(X)[0]) == 2

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import textmill
 from textmill import plot
+from textmill.cli._tour_judging import sentence_judge, show_levels, show_related_language
 from textmill.cli._tour_learning import show_bursts, show_entities, show_parser, show_words_that_decide
 from textmill.cli._tour_speed import Timing
 from textmill.cli._tour_texts import show_callers, show_numbers_as_words, show_sounds, topic_boundaries
@@ -85,9 +86,12 @@ def tour(folder: Path) -> Path:
         show_numbers_as_words,
         show_sounds,
         show_callers,
+        sentence_judge(_chart),
+        show_levels,
         show_words_that_decide,
         show_bursts,
         show_parser,
+        show_related_language,
         show_entities,
         show_classification,
         show_exactness,

@@ -228,7 +228,7 @@ class PassiveAggressive(Classifier, Model):
         >>> bool(abs(parts.sum() + rest[0] - model.margins([[1, 1]])[0]) < 1e-12)
         True
         """
-        rows = self._rows(X)
+        rows = self._rows(X if isinstance(X, FeatureSets) else _without_zeros(X))
         learner = self._learner()
         if isinstance(learner, UserRounds):
             raise DataError("the parts of features are known for linear, polynomial and rbf kernels, not for functions")
@@ -377,6 +377,10 @@ class PassiveAggressive(Classifier, Model):
         self.slope_ = self.intercept_ = None
         if isinstance(learner, UserRounds):
             return learner.learn(rows.matrix, labels, slots)
+        if self.kernel == "linear" and rows.dense_enough:
+            done = learner.learn_columns(*rows.triple, columns=rows.columns, label=labels)
+            if done is not None:
+                return done[0], done[1]
         threads = effective_jobs(self.n_jobs)
         margins, tau = learner.learn(*rows.arrays, labels, slots, threads=threads)
         return margins, tau
@@ -430,6 +434,15 @@ class PassiveAggressive(Classifier, Model):
         learner.a, learner.b, learner.rounds = np.array(self.a_), np.array(self.b_), self.rounds_
 
 
+def _without_zeros(X: Any) -> Any:
+    """The matrix with only those entries stored that are not 0."""
+    matrix = check_bags(X, negative=True)
+    if not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    return matrix
+
+
 class _Rows:
     """Examples in the form of the learner: rows of a matrix, or sets of features."""
 
@@ -441,30 +454,32 @@ class _Rows:
                 raise DataError("a kernel that is a function takes rows of a matrix, not sets")
             self.sets = X
             return
-        self.matrix = check_bags(X, negative=True)
-        if not self.matrix.data.all():
-            self.matrix = self.matrix.copy()
-            self.matrix.eliminate_zeros()
+        self.linear = not callable(kernel) and kernel == "linear"
+        self.matrix = check_bags(X, negative=True) if self.linear else _without_zeros(X)
         require_rows(self.matrix)
         self.columns = int(self.matrix.shape[1])
-        self.values: Floats | None = None
-        offsets, columns, values = csr_arrays(self.matrix, np.float64)
-        if not callable(kernel):
-            ones = bool((values == 1.0).all())
-            if kernel != "linear" and not ones:
-                raise DataError(
-                    f"kernel='{kernel}' is one of sets: rows must hold 0 and 1, not {values[values != 1.0][0]:g}; make "
-                    "features of ranges of values, or use kernel='linear'"
-                )
-            self.values = None if ones else values
-        self._arrays = (offsets, columns.astype(np.uint64), self.values)
+        self.triple = csr_arrays(self.matrix, np.float64)
+        values = self.triple[2]
+        if not callable(kernel) and not self.linear and not (values == 1.0).all():
+            raise DataError(
+                f"kernel='{kernel}' is one of sets: rows must hold 0 and 1, not {values[values != 1.0][0]:g}; make "
+                "features of ranges of values, or use kernel='linear'"
+            )
 
     def __len__(self) -> int:
         return len(self.sets) if self.sets is not None else int(self.matrix.shape[0])
 
     @property
+    def dense_enough(self) -> bool:
+        """Whether a weight for every column costs little beside the rows."""
+        return self.sets is None and 0 < self.columns <= max(4 * self.matrix.nnz, 1 << 16) and self.columns < 1 << 22
+
+    @property
     def arrays(self) -> tuple[Ints, NDArray[np.uint64], Floats | None]:
-        return (self.sets.offsets, self.sets.keys, None) if self.sets is not None else self._arrays
+        if self.sets is not None:
+            return self.sets.offsets, self.sets.keys, None
+        offsets, columns, values = self.triple
+        return offsets, columns.astype(np.uint64), values if self.linear else None
 
     def take(self, order: Ints) -> _Rows:
         """The same examples in another order."""
@@ -474,8 +489,6 @@ class _Rows:
             other.sets = self.sets.take(order)
             return other
         other.sets = None
-        other.matrix = self.matrix[order]
-        offsets, columns, values = csr_arrays(other.matrix, np.float64)
-        other.values = None if self.values is None else values
-        other._arrays = (offsets, columns.astype(np.uint64), other.values)
+        other.matrix, other.linear = self.matrix[order], self.linear
+        other.triple = csr_arrays(other.matrix, np.float64)
         return other
