@@ -70,8 +70,8 @@ def show_levels(report: Report, documents: list[Document], folder: Path) -> None
     graded = sample_graded_texts(40)
     articles = graded.groups or graded.ids
     few = set(sorted(set(articles))[:10])
-    kept = [at for at, article in enumerate(articles) if article in few]
-    rest = [at for at in range(len(graded.texts)) if at not in set(kept)]
+    apart = [at for at, article in enumerate(articles) if article in few]
+    rest = [at for at in range(len(graded.texts)) if at not in set(apart)]
 
     def of(values: Any, places: list[int]) -> list[Any]:
         return [values[at] for at in places]
@@ -79,14 +79,14 @@ def show_levels(report: Report, documents: list[Document], folder: Path) -> None
     grader = ReadabilityGrader(features=["shallow"])
     grader.fit(of(graded.texts, rest), of(graded.levels, rest), of(articles, rest))
     grader.save(folder / "grader.mill")
-    levels = grader.predict(of(graded.texts, kept)).tolist()
-    right = sum(a == b for a, b in zip(levels, of(graded.levels, kept), strict=True))
+    levels = grader.predict(of(graded.texts, apart)).tolist()
+    right = sum(a == b for a, b in zip(levels, of(graded.levels, apart), strict=True))
     report.heading("How hard is this text?")
     report.text(
         "Sample articles were simplified by rule to two lower levels, and a grader learned from most of them. Of "
-        f"{len(kept)} versions of other articles {right} get their level; formulas need no training."
+        f"{len(apart)} versions of other articles {right} get their level; formulas need no training."
     )
-    counts = count_texts(of(graded.texts, kept[:3]))
+    counts = count_texts(of(graded.texts, apart[:3]))
     grades, ease = counts.formula("flesch_kincaid"), counts.formula("reading_ease")
     report.table(
         ["level", "says the grader", "Flesch-Kincaid grade", "reading ease", "first words"],
@@ -98,7 +98,7 @@ def show_levels(report: Report, documents: list[Document], folder: Path) -> None
                 f"{ease[number]:.0f}",
                 " ".join(graded.texts[at].split()[:12]) + " ...",
             )
-            for number, at in enumerate(kept[:3])
+            for number, at in enumerate(apart[:3])
         ],
         caption="Three versions of an article that was kept apart",
     )
