@@ -160,6 +160,14 @@ def test_a_child_is_made_only_under_an_active_parent() -> None:
     assert encoder.feature_counts(2).features == 5 * 2 + 3 * 4
 
 
+def test_new_tests_of_an_extension_must_be_frequent_enough_too() -> None:
+    encoder = Encoder(patterns=["u:1=%x[0,0]"], min_count=2).fit(["aab"])
+    data = encoder.extend_encode(["abbc"], ["u:2=%x[-1,0]"])
+    assert encoder.tests_.to_list() == ["u:1=a", "u:1=b", "u:2=b"]
+    assert data.unigram.ids.tolist() == [0, 1, 1, 2, 2]
+    assert np.array_equal(data.unigram.ids, encoder.encode(["abbc"]).unigram.ids)
+
+
 def test_attributes_and_hashes_are_extended_without_patterns() -> None:
     encoder = Encoder().fit([[["x"]]])
     assert encoder.extend_encode([[["x", "y"]]]).unigram.ids.tolist() == [0, 1]

@@ -185,8 +185,9 @@ class Encoder(Estimator, Model):
     ) -> Encoded:
         """Add patterns and the tests that all patterns make on X; known tests keep their numbers.
 
-        `parents` gives for each new pattern the number of an older one (counted from 0, over all patterns): a test is
-        then made only where the older pattern's test is already known and, by `active` [tests], has a weight.
+        New tests must occur `min_count` times in X. `parents` gives for each new pattern the number of an older one
+        (counted from 0, over all patterns): a test is then made only where the older pattern's test is already known
+        and, by `active` [tests], has a weight.
 
         >>> encoder = Encoder(patterns=["u:1=%x[0,0]"]).fit(["ab"])
         >>> data = encoder.extend_encode(["ab", "cb"], ["u:2=%x[-1,0]%x[0,0]"], parents=[0])
@@ -209,6 +210,7 @@ class Encoder(Estimator, Model):
         if active is not None and len(active) != len(self.tests_):
             raise DataError(f"active has {len(active)} entries but there are {len(self.tests_)} tests")
         self._table()
+        known = len(self.tests_)
         try:
             self._compiled = _Compiled([*old, *new], self.syntax, self.function, links) if old else None
             data = self._encode(X, "fresh", active)
@@ -216,7 +218,7 @@ class Encoder(Estimator, Model):
             self._compiled = None  # parents matter only while tests are added
         self.patterns_ = [pattern.text for pattern in (*old, *new)]
         self._take_tests()
-        return data
+        return data if self.min_count == 1 else self._cut(data, known)
 
     def select(self, keep: NDArray[np.bool_]) -> Encoder:
         """An encoder with the tests for which `keep` [tests] is true; they are numbered anew, in the old order.
@@ -374,19 +376,21 @@ class Encoder(Estimator, Model):
         place = (first.source, first.line) if learnt and isinstance(first, Sentence) else (None, None)
         raise DataError(fault, source=place[0], line=place[1])
 
-    def _cut(self, data: Encoded) -> Encoded:
-        """Leave out tests that are too rare."""
+    def _cut(self, data: Encoded, known: int = 0) -> Encoded:
+        """Leave out tests that are too rare, but for the first ones, which were known before."""
         unigram, bigram = self.numbers()
         counts = np.zeros(len(unigram), np.int64)
         for rows, number in ((data.unigram, unigram), (data.bigram, bigram)):
             occurrences = np.bincount(rows.ids, minlength=rows.size)
             counts = np.where(number >= 0, occurrences[np.maximum(number, 0)] if rows.size else 0, counts)
-        smaller = self.select(counts >= self.min_count)
+        keep = counts >= self.min_count
+        keep[:known] = True
+        smaller = self.select(keep)
         self.tests_, self._tests = smaller.tests_, smaller._table()
         return Encoded(
             data.offsets,
-            _remap(data.unigram, unigram, counts >= self.min_count),
-            _remap(data.bigram, bigram, counts >= self.min_count),
+            _remap(data.unigram, unigram, keep),
+            _remap(data.bigram, bigram, keep),
         )
 
 
