@@ -210,7 +210,7 @@ class Encoder(Estimator, Model):
         if active is not None and len(active) != len(self.tests_):
             raise DataError(f"active has {len(active)} entries but there are {len(self.tests_)} tests")
         self._table()
-        known = len(self.tests_)
+        before = len(self.tests_)
         try:
             self._compiled = _Compiled([*old, *new], self.syntax, self.function, links) if old else None
             data = self._encode(X, "fresh", active)
@@ -218,7 +218,7 @@ class Encoder(Estimator, Model):
             self._compiled = None  # parents matter only while tests are added
         self.patterns_ = [pattern.text for pattern in (*old, *new)]
         self._take_tests()
-        return data if self.min_count == 1 else self._cut(data, known)
+        return data if self.min_count == 1 else self._cut(data, before)
 
     def select(self, keep: NDArray[np.bool_]) -> Encoder:
         """An encoder with the tests for which `keep` [tests] is true; they are numbered anew, in the old order.
@@ -376,7 +376,7 @@ class Encoder(Estimator, Model):
         place = (first.source, first.line) if learnt and isinstance(first, Sentence) else (None, None)
         raise DataError(fault, source=place[0], line=place[1])
 
-    def _cut(self, data: Encoded, known: int = 0) -> Encoded:
+    def _cut(self, data: Encoded, first: int = 0) -> Encoded:
         """Leave out tests that are too rare, but for the first ones, which were known before."""
         unigram, bigram = self.numbers()
         counts = np.zeros(len(unigram), np.int64)
@@ -384,7 +384,7 @@ class Encoder(Estimator, Model):
             occurrences = np.bincount(rows.ids, minlength=rows.size)
             counts = np.where(number >= 0, occurrences[np.maximum(number, 0)] if rows.size else 0, counts)
         keep = counts >= self.min_count
-        keep[:known] = True
+        keep[:first] = True
         smaller = self.select(keep)
         self.tests_, self._tests = smaller.tests_, smaller._table()
         return Encoded(
