@@ -25,7 +25,7 @@ def main(wheel: Path) -> int:
     if PORTABLE not in wheel.name:
         print(f"{wheel.name} is not tagged {PORTABLE}: it would install on this machine only")
         return 1
-    if extras := [name for name in zipfile.ZipFile(wheel).namelist() if "_testing" in name]:
+    if extras := [name for name in zipfile.ZipFile(wheel).namelist() if Path(name).name.startswith("_testing")]:
         print(f"{wheel.name} holds {extras[0]}, which only tests use: build it with TEXTMILL_TESTING=OFF")
         return 1
     with tempfile.TemporaryDirectory() as folder:
