@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 import unicodedata
 import warnings
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from bench import _kanji
 from bench.harness import Job, Options
 from textmill.lm import PairModel
 from textmill.metrics import paired_bootstrap
@@ -29,6 +31,13 @@ PACKAGES = ["phonetisaurus"]
 LANGUAGES = ("ady", "bul", "fre", "gre", "hin", "ice", "kor", "vie")
 THREE = ("ady", "bul", "fre")
 ORDER = 8  # Phonetisaurus's own
+ALIGN = """
+from textmill.lm import PairModel
+from textmill.tasks.transcription import read_transcriptions
+
+pairs = read_transcriptions({lexicon!r})
+PairModel(max_input=2, n_jobs=1).aligner().fit(list(zip(pairs.words, pairs.outputs)), errors="skip")
+"""
 BLANK = "\u2423"  # stands for a blank within a word of Vietnamese
 
 
@@ -84,6 +93,15 @@ def jobs(options: Options) -> list[Job]:
             bar=2.0,
         ),
         Job(
+            "peak memory of the aligner, units 2 x 2",
+            lambda: peak([sys.executable, "-c", ALIGN.format(lexicon=str(lexicon))], dict(os.environ)),
+            lambda: Phonetisaurus(folder / "memory").memory(lexicon),
+            "phonetisaurus-align",
+            figure="returned",
+            label="MB",
+            bar=3.0,
+        ),
+        Job(
             "search on 3,600 words (at most 10 times)",
             lambda: seconds(
                 lambda: Transcriber(n_jobs=1).fit(
@@ -96,6 +114,16 @@ def jobs(options: Options) -> list[Job]:
             bar=0.1,
         ),
     ]
+
+
+def peak(command: list[str], environment: dict[str, str]) -> float:
+    """The most memory that a program has at once, in megabytes."""
+    program = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(program.pid, 0)
+    program.returncode = os.waitstatus_to_exitcode(status)
+    if program.returncode:
+        raise SystemExit(f"{command[0]} failed with {program.returncode}")
+    return used.ru_maxrss / 1024
 
 
 def seconds(work: Any) -> float:
@@ -124,6 +152,11 @@ class Phonetisaurus:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
         return spent, done.stdout.decode("utf-8", "replace")
+
+    def memory(self, lexicon: Path) -> float:
+        """Megabytes that the aligner has at most."""
+        arguments = [f"--input={lexicon}", f"--ofile={self.folder / 'corpus'}", "--seq1_del=false"]
+        return peak([str(self.programs / "phonetisaurus-align"), *arguments], self.environment)
 
     def train(self, lexicon: Path) -> float:
         """Processor seconds of training."""
@@ -160,7 +193,7 @@ def appendix() -> str:
     for name, some in (("ady, bul, fre", THREE), ("all", LANGUAGES)):
         means = np.mean([errors[language] for language in some], axis=0)
         lines.append(f"| mean of {name} | {means[0]:.2f} | {means[1]:.2f} | |")
-    lines += ["", *_names(options.data)]
+    lines += ["", *_names(options.data), "", "kanji of surnames from their readings", "", *_kanji.table()]
     return "\n".join(lines)
 
 

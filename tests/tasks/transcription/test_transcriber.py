@@ -281,3 +281,18 @@ def test_dictionary_promotes_kanji():
     listed = [one.output for one in model.predict_best(["kawada"], 10)[0]]
     last = listed[-1]
     assert model.predict_best(["kawada"], 1, dictionary={"kawada": [last]})[0][0].output == last
+
+
+def test_a_very_long_word_is_transcribed_without_all_scores(searched):
+    word = "tanaka" * 500
+    row = searched.predict_best([word, "kitano"], 2)[0]
+    assert row[0].output.startswith("タナカタナカ")
+    assert len(row[0].output) == 1500
+
+
+@pytest.mark.parametrize(("words", "apart"), [(30, 7), (200, 50), (600, 100), (2000, 200)])
+def test_of_few_words_a_larger_share_is_kept_apart(words, apart):
+    names = [f"w{i}" for i in range(words)]
+    train, dev = Transcriber()._split(Pairs(names, names))
+    assert len(dev.words) == apart
+    assert sorted(train.words + dev.words) == sorted(names)

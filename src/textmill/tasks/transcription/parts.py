@@ -29,6 +29,7 @@ __all__ = ["FORMS", "Notation", "Outputs", "Part", "candidates_of", "hashable", 
 
 _FLOOR = -30.0  # ln p of what a model cannot write
 _LISTED = 100  # outputs among which a part looks for candidates of others before it is asked for their scores
+_MOST_CELLS = 500_000  # letters times symbols of the outputs that a part is asked for
 _NOTHING = "\x1e"  # no symbol
 FORMS = ("NFC", "NFD", "as it is")
 
@@ -172,7 +173,9 @@ class _Group:
             flat = np.concatenate(runs).astype(np.int32)
         owner = np.repeat(np.arange(len(words)), np.diff(begin))
         for m, (part, answers, renamed) in enumerate(zip(self.parts, self.answers, self.renamed, strict=True)):
-            missing = np.flatnonzero(np.isnan(scores[:, m]))
+            unlisted = np.isnan(scores[:, m])
+            missing = np.flatnonzero(unlisted & ~self._too_long(words, owner, output_begin, unlisted))
+            scores[unlisted, m] = -np.inf
             if not len(missing):
                 continue
             own = np.full(len(self.symbols) + 1, len(answers.symbols), dtype=np.int32)  # the last for all others
@@ -185,6 +188,13 @@ class _Group:
             total = answers.total[owner[missing]]
             scores[missing, m] = np.where(np.isfinite(total), values, -np.inf) - np.where(np.isfinite(total), total, 0)
         return scores
+
+    @staticmethod
+    def _too_long(words: Sequence[Any], owner: Ints, output_begin: Ints, unlisted: Any) -> Any:
+        """Which candidates are of words with so many letters, times symbols of candidates, that none is asked for."""
+        symbols = np.bincount(owner, weights=np.diff(output_begin) * unlisted, minlength=len(words))
+        letters = np.fromiter(map(len, words), np.float64, len(words))
+        return (letters * symbols > _MOST_CELLS)[owner]
 
     def _coded(self, output: Any) -> Ids:
         written = self.parts[0].notation.write(plain(output))

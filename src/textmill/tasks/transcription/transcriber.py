@@ -46,6 +46,7 @@ _SLOTS = 12
 _MARK = "\x1f"  # between symbols of an output in the cache
 _PROMOTED = 10  # best outputs among which a dictionary may choose
 _CHUNK = 2000  # words transcribed together
+_ENOUGH_APART = 100  # words kept apart from fewer than a thousand, up to a quarter: a handful would choose by chance
 _MOST_APART = 3000  # words kept apart: more would hardly choose better
 _FEWEST = 20  # words below which none can be spared to choose by
 
@@ -77,7 +78,8 @@ class Transcriber(Estimator, Model):
         cache: Whether words that were trained on are answered with their outputs.
         dictionary_use: What `fit`'s dictionary does: "look-up" (answers) or "promote" (its outputs go to the top of the
             ten best).
-        held_out: Share of the words kept apart to choose by, where no development words are passed.
+        held_out: Share of the words kept apart to choose by, where no development words are passed; of few words, a
+            larger one.
         refit: Whether to train the chosen parts again on training and development words; None: only when those were
             kept apart from the training words.
         k: Number of candidates that each part gives.
@@ -313,7 +315,8 @@ class Transcriber(Estimator, Model):
         if len(distinct) < _FEWEST:
             return pairs, None
         order = np.random.default_rng(seed_of(self.random_state, 0)).permutation(len(distinct))
-        size = min(_MOST_APART, max(1, round(self.held_out * len(distinct))))
+        least = min(_ENOUGH_APART, len(distinct) // 4)
+        size = min(_MOST_APART, max(least, round(self.held_out * len(distinct))))
         apart = {distinct[i] for i in order[:size]}
         sides: tuple[tuple[list[Any], list[Any]], ...] = (([], []), ([], []))
         for word, output in zip(pairs.words, pairs.outputs, strict=True):
