@@ -76,6 +76,17 @@ class InternTable {
   // Fetches the place where a look-up will begin, for those who have several to make.
   void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
 
+  // For those who look up many strings and fetch in between what the next step needs: the first number whose string
+  // may be the one with this hash (kNone: there is none), where that string is, and its bytes.
+  std::uint32_t probe(std::uint64_t hash) const {
+    for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
+      const Slot slot = slots_[at];
+      if (slot.id == kNone || slot.tag == tag(hash)) return slot.id;
+    }
+  }
+  void prefetch_place(std::uint32_t id) const { __builtin_prefetch(&offsets_[id]); }
+  void prefetch_bytes(std::uint32_t id) const { __builtin_prefetch(bytes_.data() + offsets_[id]); }
+
   // The number of the string; a new one, size(), if it was not there.
   std::uint32_t insert(std::string_view key, std::uint64_t hash) {
     std::size_t at = hash & mask_;

@@ -94,6 +94,13 @@ class Cells {
     return values;
   }
 
+  // Number of a value of a column, -1 where it does not occur.
+  std::int64_t find(std::size_t slot, std::string_view value) const {
+    require(slot < cells_.columns().size() && finished(), "there is no column ", slot, ", or it is not finished");
+    const std::uint32_t id = cells_.table(slot).find(value, base::hash_bytes(value));
+    return id == base::InternTable::kNone ? -1 : static_cast<std::int64_t>(id);
+  }
+
   std::size_t width() const { return width_; }
   Numpy<std::int64_t, 1> offsets() const {
     return to_numpy(std::vector<std::int64_t>(cells_.offsets().begin(), cells_.offsets().end()));
@@ -137,46 +144,5 @@ class Cells {
   std::vector<nb::object> owners_;
   std::size_t width_ = 0;  // 0: the first token decides
 };
-
-// Slot of the column, strings for its distinct values and then the boundaries, or for the boundaries only: then the
-// values stand for themselves.
-using PySource = std::tuple<std::size_t, nb::list, bool>;
-
-// Sources as the native core takes them; their strings are kept in `arenas`.
-inline std::vector<sequence::Source> made_sources(const Cells& cells, const std::vector<PySource>& sources,
-                                                  std::size_t boundaries, std::vector<std::string>& arenas) {
-  std::vector<sequence::Source> made;
-  arenas.resize(sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const auto& [slot, strings, only_boundaries] = sources[i];
-    require(slot < cells.cells().columns().size(), "there is no column ", slot);
-    const base::InternTable& table = cells.cells().table(slot);
-    const std::size_t expected = boundaries + (only_boundaries ? 0 : table.size());
-    require(strings.size() == expected, "source ", i, " must have ", expected, " strings, got ", strings.size());
-    sequence::Source source{slot, {}, {}, 0};
-    source.pieces.reserve(table.size() + boundaries);
-    if (only_boundaries)
-      for (std::size_t v = 0; v < table.size(); ++v) source.pieces.push_back(table[v]);
-    std::vector<std::size_t> ends;
-    for (const nb::handle string : strings) {
-      arenas[i].append(utf8_of(string.ptr(), 0, 0));
-      ends.push_back(arenas[i].size());
-    }
-    std::size_t begin = 0;
-    for (const std::size_t end : ends) {
-      source.pieces.push_back(std::string_view(arenas[i]).substr(begin, end - begin));
-      begin = end;
-    }
-    source.size = source.pieces.size();
-    if (!only_boundaries) {  // functions give few strings
-      base::InternTable distinct;
-      for (const std::string_view piece : source.pieces)
-        source.codes.push_back(distinct.insert(piece, base::hash_bytes(piece)));
-      source.size = distinct.size();
-    }
-    made.push_back(std::move(source));
-  }
-  return made;
-}
 
 }  // namespace textmill::bind

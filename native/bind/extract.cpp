@@ -16,6 +16,7 @@
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "bind/cells.h"
+#include "bind/sources.h"
 #include "sequence/extract.h"
 
 namespace textmill::bind {
@@ -345,6 +346,7 @@ void bind_extract(nb::module_& m) {
       .def("add_rows", &Cells::add_rows, "rows"_a)
       .def("add_columns", &Cells::add_columns, "columns"_a)
       .def("finish", &Cells::finish, "threads"_a)
+      .def("find", &Cells::find, "slot"_a, "value"_a)
       .def("distinct", &Cells::distinct, "slot"_a)
       .def("ids", &Cells::ids, "slot"_a)
       .def_prop_ro("width", &Cells::width)
@@ -356,6 +358,8 @@ void bind_extract(nb::module_& m) {
       .def("sizes", &Tests::sizes)
       .def("find", &Tests::find, "test"_a)
       .def("arrays", &Tests::arrays);
+  nb::class_<FunctionMemo>(m, "FunctionMemo", "What a function of strings gives, asked once per string.")
+      .def(nb::init<nb::callable, std::vector<std::string>, std::size_t>(), "function"_a, "boundaries"_a, "most"_a);
   nb::class_<Extractor>(m, "Extractor", "Compiled patterns.")
       .def(nb::init<std::size_t, std::size_t>(), "left"_a, "right"_a)
       .def("add_pattern", &Extractor::add_pattern, "kind"_a, "parent"_a, "items"_a)

@@ -14,6 +14,7 @@
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "bind/cells.h"
+#include "bind/sources.h"
 #include "sequence/segment_tests.h"
 
 namespace textmill::bind {

@@ -10,16 +10,17 @@ namespace {
 constexpr std::size_t kBlockTokens = 8192;  // what one task extracts, at least: enough to outweigh its tables
 
 // First sequence of every block, and at last the number of sequences.
-std::vector<std::size_t> blocks_of(std::span<const std::int64_t> offsets) {
+std::vector<std::size_t> blocks_of(std::span<const std::int64_t> offsets, std::size_t tokens = kBlockTokens) {
   std::vector<std::size_t> begin{0};
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s)
-    if (static_cast<std::size_t>(offsets[s + 1] - offsets[begin.back()]) >= kBlockTokens) begin.push_back(s + 1);
+    if (static_cast<std::size_t>(offsets[s + 1] - offsets[begin.back()]) >= tokens) begin.push_back(s + 1);
   if (begin.back() + 1 < offsets.size()) begin.push_back(offsets.size() - 1);
   return begin;
 }
 
 constexpr std::uint32_t kNone = base::InternTable::kNone;
 constexpr std::uint32_t kUnset = kNone - 1;
+constexpr std::size_t kTogether = 32;                          // tokens whose known tests are looked up together
 constexpr std::size_t kMostRemembered = std::size_t{1} << 17;  // answers kept per pattern: they fit the cache
 
 // The tests of one token after the other. Where a pattern has few distinct combinations of values (parts of speech, a
@@ -45,13 +46,29 @@ class Assembler {
     missing_.reserve(program.patterns.size());
   }
 
+  // A test that is not remembered: its string is text()[begin, end), and `found` is where its number belongs.
+  struct Missing {
+    std::size_t pattern, begin, end;
+    std::uint64_t hash;
+    std::uint32_t* remembered;
+    std::uint32_t* found;
+  };
+
   // Tests at token `at` of the sequence of `length` tokens that begins at token `first`. Calls prefetch(hash) and then
   // find(pattern, string, hash) for those that are not remembered, patterns in order; find gives an id or kNone.
   template <class Prefetch, class Find>
   std::span<const std::uint32_t> tests(std::int64_t first, std::int64_t length, std::int64_t at, Prefetch&& prefetch,
                                        Find&& find) {
-    text_.clear();
-    missing_.clear();
+    clear();
+    assemble(first, length, at, prefetch, found_.data());
+    for (const Missing& missing : missing_) settle(missing, find(missing.pattern, text(missing), missing.hash));
+    return found_;
+  }
+
+  // The same in steps, for those who look up the tests of many tokens together: answers that are remembered go to
+  // found [patterns], the others are missing until `settle`.
+  template <class Prefetch>
+  void assemble(std::int64_t first, std::int64_t length, std::int64_t at, Prefetch&& prefetch, std::uint32_t* found) {
     for (std::size_t p = 0; p < program_.patterns.size(); ++p) {
       const std::vector<Item>& items = program_.patterns[p].items;
       std::uint32_t* remembered = nullptr;
@@ -64,7 +81,7 @@ class Assembler {
           key = key * source.size + (source.codes.empty() ? at_piece : source.codes[at_piece]);
         }
         remembered = &remembered_[p][key];
-        found_[p] = *remembered;
+        found[p] = *remembered;
         if (*remembered != kUnset) continue;
       }
       const std::size_t begin = text_.size();
@@ -76,25 +93,26 @@ class Assembler {
       }
       const std::uint64_t hash = base::hash_bytes(std::string_view(text_).substr(begin));
       prefetch(hash);
-      missing_.push_back({p, begin, text_.size(), hash, remembered});
+      missing_.push_back({p, begin, text_.size(), hash, remembered, found + p});
     }
-    for (const Missing& missing : missing_) {
-      const std::string_view test = std::string_view(text_).substr(missing.begin, missing.end - missing.begin);
-      found_[missing.pattern] = find(missing.pattern, test, missing.hash);
-      if (missing.remembered != nullptr) *missing.remembered = found_[missing.pattern];
-    }
-    return found_;
   }
+  std::span<const Missing> missing() const { return missing_; }
+  std::string_view text(const Missing& one) const {
+    return std::string_view(text_).substr(one.begin, one.end - one.begin);
+  }
+  static void settle(const Missing& one, std::uint32_t id) {
+    *one.found = id;
+    if (one.remembered != nullptr) *one.remembered = id;
+  }
+  void clear() {
+    text_.clear();
+    missing_.clear();
+  }
+
   // What was found for an earlier pattern at this token.
   std::uint32_t found(std::size_t p) const { return found_[p]; }
 
  private:
-  struct Missing {
-    std::size_t pattern, begin, end;
-    std::uint64_t hash;
-    std::uint32_t* remembered;
-  };
-
   // Which string of its source an item stands for here.
   std::size_t piece(const Item& item, std::int64_t first, std::int64_t length, std::int64_t at) const {
     const auto s = static_cast<std::size_t>(item.source);
@@ -151,6 +169,21 @@ Extracted join(std::vector<Block>& blocks, std::size_t tokens, std::size_t threa
   return out;
 }
 
+// Writes the row of a token: unigram and bigram give the numbers of a test that was found.
+template <class Unigram, class Bigram>
+void write(const Program& program, std::span<const std::uint32_t> found, Unigram&& unigram, Bigram&& bigram,
+           Block& block) {
+  const std::size_t unigrams = block.unigram.size(), bigrams = block.bigram.size();
+  for (std::size_t p = 0; p < found.size(); ++p) {
+    if (found[p] == kNone) continue;
+    const std::uint8_t kind = program.patterns[p].kind;
+    if (kind & kUnigram) block.unigram.push_back(unigram(found[p]));
+    if (kind & kBigram) block.bigram.push_back(bigram(found[p]));
+  }
+  block.unigram_counts.push_back(static_cast<std::int32_t>(block.unigram.size() - unigrams));
+  block.bigram_counts.push_back(static_cast<std::int32_t>(block.bigram.size() - bigrams));
+}
+
 // Finds the tests of every token, blocks in parallel. prefetch(b, hash) and find(b, assembler, pattern, string, hash)
 // look up in block b; unigram and bigram say what is written of a test that was found, less than 0 nothing.
 template <class Prefetch, class Find, class Unigram, class Bigram>
@@ -169,15 +202,7 @@ std::vector<Block> for_tokens(const Cells& cells, const Program& program, std::s
             [&](std::size_t p, std::string_view test, std::uint64_t hash) {
               return find(b, assembler, p, test, hash);
             });
-        const std::size_t unigrams = block.unigram.size(), bigrams = block.bigram.size();
-        for (std::size_t p = 0; p < found.size(); ++p) {
-          if (found[p] == kNone) continue;
-          const std::uint8_t kind = program.patterns[p].kind;
-          if (kind & kUnigram) block.unigram.push_back(unigram(found[p]));
-          if (kind & kBigram) block.bigram.push_back(bigram(found[p]));
-        }
-        block.unigram_counts.push_back(static_cast<std::int32_t>(block.unigram.size() - unigrams));
-        block.bigram_counts.push_back(static_cast<std::int32_t>(block.bigram.size() - bigrams));
+        write(program, found, unigram, bigram, block);
       }
     }
     blocks[b] = std::move(block);
@@ -208,13 +233,57 @@ std::uint32_t Tests::insert(std::string_view test, std::uint64_t hash) {
   return id;
 }
 
+// Look-ups of known tests miss the cache three times each: the place of the hash, where the string is, its bytes. So the
+// tests of some tokens are looked up together, one step for all of them after the other.
 Extracted extract_known(const Cells& cells, const Program& program, const Tests& tests, std::size_t threads) {
-  std::vector<Block> blocks = for_tokens(
-      cells, program, threads, [&](std::size_t, std::uint64_t hash) { tests.strings.prefetch(hash); },
-      [&](std::size_t, const Assembler&, std::size_t, std::string_view test, std::uint64_t hash) {
-        return tests.strings.find(test, hash);
-      },
-      [&](std::uint32_t id) { return tests.unigram[id]; }, [&](std::uint32_t id) { return tests.bigram[id]; });
+  const std::size_t P = program.patterns.size();
+  // answers do not depend on the blocks; larger ones remember more
+  const std::size_t tokens = std::max(kBlockTokens, cells.tokens() / (threads == 1 ? 1 : 2 * threads) + 1);
+  const std::vector<std::size_t> begin = blocks_of(cells.offsets(), tokens);
+  std::vector<Block> blocks(begin.size() - 1);
+  base::parallel_for(blocks.size(), threads, [&](std::size_t b) {
+    Assembler assembler(cells, program);
+    Block block;
+    std::vector<std::uint32_t> found(kTogether * P), likely;
+    std::size_t waiting = 0;  // tokens that are assembled
+    const auto settle = [&] {
+      likely.clear();
+      for (const Assembler::Missing& one : assembler.missing()) {
+        likely.push_back(tests.strings.probe(one.hash));
+        if (likely.back() != kNone) tests.strings.prefetch_place(likely.back());
+      }
+      for (const std::uint32_t id : likely)
+        if (id != kNone) tests.strings.prefetch_bytes(id);
+      std::size_t i = 0;
+      for (const Assembler::Missing& one : assembler.missing()) {
+        const std::string_view text = assembler.text(one);
+        std::uint32_t id = likely[i++];
+        if (id != kNone && tests.strings[id] != text) id = tests.strings.find(text, one.hash);
+        Assembler::settle(one, id);
+      }
+      for (const std::uint32_t id : std::span(found).first(waiting * P)) {
+        if (id == kNone) continue;
+        __builtin_prefetch(tests.unigram.data() + id);
+        __builtin_prefetch(tests.bigram.data() + id);
+      }
+      for (std::size_t t = 0; t < waiting; ++t)
+        write(
+            program, std::span(found).subspan(t * P, P), [&](std::uint32_t id) { return tests.unigram[id]; },
+            [&](std::uint32_t id) { return tests.bigram[id]; }, block);
+      waiting = 0;
+      assembler.clear();
+    };
+    for (std::size_t s = begin[b]; s < begin[b + 1]; ++s) {
+      const std::int64_t first = cells.offsets()[s], length = cells.offsets()[s + 1] - first;
+      for (std::int64_t t = 0; t < length; ++t) {
+        assembler.assemble(
+            first, length, t, [&](std::uint64_t hash) { tests.strings.prefetch(hash); }, found.data() + waiting * P);
+        if (++waiting == kTogether) settle();
+      }
+    }
+    settle();
+    blocks[b] = std::move(block);
+  });
   return join(blocks, cells.tokens(), threads);
 }
 

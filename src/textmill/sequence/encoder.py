@@ -348,7 +348,7 @@ class Encoder(Estimator, Model):
         cells = sequences if isinstance(sequences, native.Cells) else self._cells(sequences)
         if method == "fresh":
             self.width_ = max(cells.width, self.width_)
-        sources = compiled.sources(cells)
+        sources = compiled.sources()
         if self.hash_bits is not None:
             rows = compiled.extractor.hashed(cells, sources, self.hash_bits, threads)
         elif method == "known":
@@ -427,37 +427,22 @@ class _Compiled:
                 else:
                     items.append((-1, 0, False, part))
             self.extractor.add_pattern(pattern.kind, parent, items)
-        self.memos = [_Memo(function) for _, function in self.functions]
+        self.memos = [
+            None if compute is None else native.FunctionMemo(compute, self.boundaries, _MOST_REMEMBERED)
+            for _, compute in self.functions
+        ]
 
     def missing(self, width: int) -> tuple[Pattern, int] | None:
         """A pattern and a column that it reads though tokens have fewer; None if there is none."""
         pairs = ((pattern, column) for pattern in self.patterns for column in sorted(pattern.columns))
         return next(((pattern, column) for pattern, column in pairs if column >= width), None)
 
-    def sources(self, cells: native.Cells) -> list[tuple[int, list[str], bool]]:
-        """Every function applied to the distinct values of its column, and to the boundaries."""
-        distinct = {slot: cells.distinct(slot) for slot, function in self.functions if function is not None}
-        sources = []
-        for (slot, function), memo in zip(self.functions, self.memos, strict=True):
-            if function is None:
-                sources.append((slot, self.boundaries, True))
-                continue
-            if len(memo) > _MOST_REMEMBERED:
-                memo.clear()
-            sources.append((slot, list(map(memo.__getitem__, (*distinct[slot], *self.boundaries))), False))
-        return sources
-
-
-class _Memo(dict[str, str]):
-    """What a function gives for a value, found once."""
-
-    def __init__(self, function: Callable[[str], str] | None) -> None:
-        self.function = function
-
-    def __missing__(self, value: str) -> str:
-        assert self.function is not None
-        self[value] = result = self.function(value)
-        return result
+    def sources(self) -> list[tuple[int, native.FunctionMemo | list[str], bool]]:
+        """Every function, which remembers what it gave for the distinct values of its column; or the boundaries."""
+        return [
+            (slot, self.boundaries if memo is None else memo, memo is None)
+            for (slot, _), memo in zip(self.functions, self.memos, strict=True)
+        ]
 
 
 def _sequences(X: Iterable[Any]) -> list[Any]:
