@@ -60,6 +60,8 @@ CountedModel::CountedModel(const PyHistories& given, const PyTable& table, int m
       require(std::isfinite(count_[e]) && count_[e] >= 0.0, "counts must be finite and not negative, got ", count_[e]);
     }
   }
+  require(orders_.size() < 1000, "there are more than 1000 levels");
+  blends_ = sequence::Blends(this->table(), back_off());
 }
 
 namespace {

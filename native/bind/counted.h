@@ -62,6 +62,7 @@ class CountedModel {
   std::size_t levels() const { return orders_.size(); }
   sequence::CountTable table() const { return {level_, orders_, strides_, rows_, history_, entries_, label_, count_}; }
   sequence::BackOff back_off() const { return {method_, strength_, min_count_, weights_, allowed_}; }
+  const sequence::Blends& blends() const { return blends_; }
 
  private:
   sequence::Histories histories_;
@@ -76,6 +77,7 @@ class CountedModel {
   double strength_, min_count_;
   std::vector<double> weights_;
   std::vector<std::uint8_t> allowed_;
+  sequence::Blends blends_;
 };
 
 inline constexpr std::size_t kTaskTokens = 2048;  // what one task labels, at least
@@ -99,6 +101,7 @@ class StepSource {
       : histories_(model.histories()),
         table_(model.table()),
         back_off_(model.back_off()),
+        blends_(&model.blends()),
         held_tests_(tests),
         held_joint_(joint) {
     tests_ = checked_tests(*held_tests_, model.tests());
@@ -146,7 +149,7 @@ class StepSource {
     if (is_joint_)
       sequence::fill_joint_steps(table_, joint_, back_off_, histories_, tests_, s, scratch.data());
     else
-      sequence::fill_steps(table_, table_.count, back_off_, histories_, tests_, s, coarse, scratch.data());
+      sequence::fill_steps(*blends_, back_off_, histories_, tests_, s, coarse, scratch.data());
     return scratch.data();
   }
 
@@ -172,6 +175,7 @@ class StepSource {
   const double* given_ = nullptr;
   sequence::CountTable table_{};
   sequence::BackOff back_off_{};
+  const sequence::Blends* blends_ = nullptr;
   sequence::TokenTests tests_{};
   sequence::JointTests joint_{};
   bool is_joint_ = false;

@@ -10,18 +10,21 @@
 namespace textmill::sequence {
 namespace {
 
-constexpr std::size_t kBlockTests = 8192;  // what one task adds up
-constexpr std::size_t kDenseCells = 4096;  // histories x labels that are added up in an array
-constexpr double kFirstWeight = 0.5;       // of every level, before EM
+constexpr std::size_t kBlockTests = 8192;                // what one task adds up
+constexpr std::size_t kDenseCells = 4096;                // histories x labels that are added up in an array
+constexpr std::size_t kFetchRows = 4, kFetchPlaces = 8;  // tokens ahead
+constexpr double kFirstWeight = 0.5;                     // of every level, before EM
 
 std::size_t bucket_of(double n) {
   const auto whole = static_cast<std::uint64_t>(std::max(n, 1.0));
   return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(whole)) - 1, kCountBuckets - 1);
 }
 
-// One level onto the distribution of the coarser ones.
+// A row as p(y) = keep q(y) + add(y): calls keep(value) and then add(label, value) for its labels; nothing for a row
+// that changes nothing.
+template <class Keep, class Add>
 void blend(const BackOff& back_off, std::size_t level, std::span<const std::int32_t> label, const double* count,
-           std::size_t labels, double* p) {
+           Keep&& keep, Add&& add) {
   double n = 0.0, r = 0.0;
   for (std::size_t e = 0; e < label.size(); ++e) {
     n += count[e];
@@ -31,28 +34,28 @@ void blend(const BackOff& back_off, std::size_t level, std::span<const std::int3
   switch (back_off.method) {
     case Smoothing::kWittenBell: {
       const double mass = back_off.strength * r, scale = 1.0 / (n + mass);
-      for (std::size_t y = 0; y < labels; ++y) p[y] *= mass * scale;
-      for (std::size_t e = 0; e < label.size(); ++e) p[label[e]] += count[e] * scale;
+      keep(mass * scale);
+      for (std::size_t e = 0; e < label.size(); ++e) add(label[e], count[e] * scale);
       break;
     }
     case Smoothing::kAbsolute: {
       const double discount = back_off.weights[level * kCountBuckets];
       double taken = 0.0;
       for (std::size_t e = 0; e < label.size(); ++e) taken += std::min(count[e], discount);
-      for (std::size_t y = 0; y < labels; ++y) p[y] *= taken / n;
-      for (std::size_t e = 0; e < label.size(); ++e) p[label[e]] += std::max(count[e] - discount, 0.0) / n;
+      keep(taken / n);
+      for (std::size_t e = 0; e < label.size(); ++e) add(label[e], std::max(count[e] - discount, 0.0) / n);
       break;
     }
     case Smoothing::kJelinekMercer: {
       const double weight = back_off.weights[level * kCountBuckets + bucket_of(n)];
-      for (std::size_t y = 0; y < labels; ++y) p[y] *= 1.0 - weight;
-      for (std::size_t e = 0; e < label.size(); ++e) p[label[e]] += weight * count[e] / n;
+      keep(1.0 - weight);
+      for (std::size_t e = 0; e < label.size(); ++e) add(label[e], weight * count[e] / n);
       break;
     }
     case Smoothing::kHard:
       if (n < back_off.min_count) return;
-      for (std::size_t y = 0; y < labels; ++y) p[y] = 0.0;
-      for (std::size_t e = 0; e < label.size(); ++e) p[label[e]] = count[e] / n;
+      keep(0.0);
+      for (std::size_t e = 0; e < label.size(); ++e) add(label[e], count[e] / n);
       break;
   }
 }
@@ -89,69 +92,74 @@ std::int64_t find_entry(const CountTable& table, std::size_t test, std::size_t h
   return at != end && *at == label ? at - table.label.begin() : -1;
 }
 
-// Fetches the rows of the tests of the next tokens: what they hold of the one after this, where they are of the third.
-void prefetch(const CountTable& table, std::span<const double> counts, const TokenTests& tests, std::size_t t,
-              std::size_t last) {
-  if (t + 1 < last) {
-    for (std::int64_t i = tests.indptr[t + 1]; i < tests.indptr[t + 2]; ++i) {
-      const std::int64_t row = table.rows[static_cast<std::size_t>(tests.ids[static_cast<std::size_t>(i)])];
-      const std::int64_t entry = table.entries[static_cast<std::size_t>(row)];
-      __builtin_prefetch(table.history.data() + row);
-      __builtin_prefetch(table.label.data() + entry);
-      __builtin_prefetch(counts.data() + entry);
+// Rows of a table by other counts than its own, blended as they are met.
+struct CountBlends {
+  const CountTable& table;
+  std::span<const double> counts;
+  const BackOff& back_off;
+
+  void prefetch_place(std::size_t test) const { __builtin_prefetch(table.rows.data() + test); }
+  void prefetch(std::size_t test) const {
+    __builtin_prefetch(table.entries.data() + table.rows[test]);
+    __builtin_prefetch(table.history.data() + table.rows[test]);
+  }
+  void apply(std::size_t test, std::size_t histories, std::size_t labels, double* step) const {
+    const auto level = static_cast<std::size_t>(table.level[test]);
+    const auto rows_end = static_cast<std::size_t>(table.rows[test + 1]);
+    for (auto row = static_cast<std::size_t>(table.rows[test]); row < rows_end; ++row) {
+      const auto entry = static_cast<std::size_t>(table.entries[row]);
+      const auto label = table.label.subspan(entry, static_cast<std::size_t>(table.entries[row + 1]) - entry);
+      for (auto h = static_cast<std::size_t>(table.history[row]); h < histories; h += table.strides[level]) {
+        double* p = step + h * labels;
+        blend(
+            back_off, level, label, counts.data() + entry,
+            [&](double keep) {
+              for (std::size_t y = 0; y < labels; ++y) p[y] *= keep;
+            },
+            [&](std::int32_t y, double add) { p[y] += add; });
+      }
     }
   }
-  if (t + 2 < last) {
-    for (std::int64_t i = tests.indptr[t + 2]; i < tests.indptr[t + 3]; ++i) {
-      const std::int64_t row = table.rows[static_cast<std::size_t>(tests.ids[static_cast<std::size_t>(i)])];
-      __builtin_prefetch(table.entries.data() + row);
-    }
-  }
-  if (t + 3 < last) {
-    for (std::int64_t i = tests.indptr[t + 3]; i < tests.indptr[t + 4]; ++i)
-      __builtin_prefetch(table.rows.data() + tests.ids[static_cast<std::size_t>(i)]);
-  }
-}
+};
 
-}  // namespace
-
-void fill_steps(const CountTable& table, std::span<const double> counts, const BackOff& back_off,
-                const Histories& histories, const TokenTests& tests, std::size_t sequence, CoarseSteps& coarse,
-                double* steps) {
+template <class Rows>
+void fill(const Rows& rows, const BackOff& back_off, const Histories& histories, const TokenTests& tests,
+          std::size_t sequence, CoarseSteps& coarse, double* steps) {
   constexpr std::size_t kLevels = CoarseSteps::kLevels, kSlots = CoarseSteps::kSlots;
   const std::size_t Y = histories.labels, H = histories.size(histories.order), cells = H * Y;
   const auto first = static_cast<std::size_t>(tests.offsets[sequence]);
   const auto last = static_cast<std::size_t>(tests.offsets[sequence + 1]);
-  if (coarse.tests_.empty()) {
-    coarse.tests_.assign(kSlots * kLevels, -1);
-    coarse.steps_.resize(kSlots * cells);
+  if (coarse.tests.empty()) {
+    coarse.tests.assign(kSlots * kLevels, -1);
+    coarse.steps.resize(kSlots * cells);
   }
+  const auto test_at = [&](std::int64_t i) { return static_cast<std::size_t>(tests.ids[static_cast<std::size_t>(i)]); };
+  // what the tests of a token hold is fetched some tokens before, and where that is some more before, also from the
+  // sequences that follow
+  const std::size_t T = tests.indptr.size() - 1;
+  const auto fetch = [&](std::size_t t) {
+    if (t + kFetchRows < T)
+      for (std::int64_t i = tests.indptr[t + kFetchRows]; i < tests.indptr[t + kFetchRows + 1]; ++i)
+        rows.prefetch(test_at(i));
+    if (t + kFetchPlaces < T)
+      for (std::int64_t i = tests.indptr[t + kFetchPlaces]; i < tests.indptr[t + kFetchPlaces + 1]; ++i)
+        rows.prefetch_place(test_at(i));
+  };
   // the tests i with begin <= i < end, from the coarsest to the finest
   const auto blend_all = [&](std::int64_t begin, std::int64_t end, double* step) {
-    for (std::int64_t i = end; i-- > begin;) {
-      const auto test = static_cast<std::size_t>(tests.ids[static_cast<std::size_t>(i)]);
-      const auto level = static_cast<std::size_t>(table.level[test]);
-      const std::size_t stride = table.strides[level];
-      const auto rows_end = static_cast<std::size_t>(table.rows[test + 1]);
-      for (auto row = static_cast<std::size_t>(table.rows[test]); row < rows_end; ++row) {
-        const auto entry = static_cast<std::size_t>(table.entries[row]);
-        const auto label = table.label.subspan(entry, static_cast<std::size_t>(table.entries[row + 1]) - entry);
-        for (auto h = static_cast<std::size_t>(table.history[row]); h < H; h += stride)
-          blend(back_off, level, label, counts.data() + entry, Y, step + h * Y);
-      }
-    }
+    for (std::int64_t i = end; i-- > begin;) rows.apply(test_at(i), H, Y, step);
   };
   for (std::size_t t = first; t < last; ++t) {
     double* step = steps + (t - first) * cells;
-    prefetch(table, counts, tests, t, last);
+    fetch(t);
     const std::int64_t begin = tests.indptr[t], end = tests.indptr[t + 1];
     std::int64_t middle = end;  // from here on tests are coarse
     if (end - begin > static_cast<std::int64_t>(kLevels)) {
       middle = end - static_cast<std::int64_t>(kLevels);
       const std::int32_t* ids = tests.ids.data() + middle;
       const std::size_t slot = (static_cast<std::size_t>(ids[0]) * 31 + static_cast<std::size_t>(ids[1])) % kSlots;
-      std::int32_t* held = coarse.tests_.data() + slot * kLevels;
-      double* distribution = coarse.steps_.data() + slot * cells;
+      std::int32_t* held = coarse.tests.data() + slot * kLevels;
+      double* distribution = coarse.steps.data() + slot * cells;
       if (!std::equal(held, held + kLevels, ids)) {
         std::copy(ids, ids + kLevels, held);
         std::fill(distribution, distribution + cells, 1.0 / static_cast<double>(Y));
@@ -164,6 +172,57 @@ void fill_steps(const CountTable& table, std::span<const double> counts, const B
     blend_all(begin, middle, step);
     for (std::size_t h = 0; h < H; ++h) restrict_to(back_off.allowed.data() + h * Y, Y, step + h * Y);
   }
+}
+
+}  // namespace
+
+Blends::Blends(const CountTable& table, const BackOff& back_off)
+    : strides_(table.strides.begin(), table.strides.end()) {
+  begin_.reserve(table.level.size() + 1);
+  begin_.push_back(0);
+  cells_.reserve(table.history.size() + table.label.size());
+  for (std::size_t test = 0; test < table.level.size(); ++test) {
+    const auto level = static_cast<std::size_t>(table.level[test]);
+    for (auto row = static_cast<std::size_t>(table.rows[test]); row < static_cast<std::size_t>(table.rows[test + 1]);
+         ++row) {
+      const auto entry = static_cast<std::size_t>(table.entries[row]);
+      const auto label = table.label.subspan(entry, static_cast<std::size_t>(table.entries[row + 1]) - entry);
+      blend(
+          back_off, level, label, table.count.data() + entry,
+          [&](double keep) {
+            cells_.push_back(
+                {keep, table.history[row],
+                 static_cast<std::uint32_t>(level) << kEntryBits | static_cast<std::uint32_t>(label.size())});
+          },
+          [&](std::int32_t y, double add) { cells_.push_back({add, y, 0}); });
+    }
+    begin_.push_back(static_cast<std::int64_t>(cells_.size()));
+  }
+}
+
+void Blends::apply(std::size_t test, std::size_t histories, std::size_t labels, double* step) const {
+  const Cell* cell = cells_.data() + begin_[test];
+  const Cell* const end = cells_.data() + begin_[test + 1];
+  while (cell != end) {
+    const std::size_t size = cell->second & ((1u << kEntryBits) - 1), stride = strides_[cell->second >> kEntryBits];
+    for (auto h = static_cast<std::size_t>(cell->first); h < histories; h += stride) {
+      double* p = step + h * labels;
+      for (std::size_t y = 0; y < labels; ++y) p[y] *= cell->value;
+      for (std::size_t e = 1; e <= size; ++e) p[cell[e].first] += cell[e].value;
+    }
+    cell += 1 + size;
+  }
+}
+
+void fill_steps(const CountTable& table, std::span<const double> counts, const BackOff& back_off,
+                const Histories& histories, const TokenTests& tests, std::size_t sequence, CoarseSteps& coarse,
+                double* steps) {
+  fill(CountBlends{table, counts, back_off}, back_off, histories, tests, sequence, coarse, steps);
+}
+
+void fill_steps(const Blends& blends, const BackOff& back_off, const Histories& histories, const TokenTests& tests,
+                std::size_t sequence, CoarseSteps& coarse, double* steps) {
+  fill(blends, back_off, histories, tests, sequence, coarse, steps);
 }
 
 void fill_joint_steps(const CountTable& table, const JointTests& joint, const BackOff& back_off,

@@ -86,16 +86,37 @@ struct JointTests {                       // empty for a conditional model
 };
 
 // Distributions of the coarsest levels, which few different tests share: one for the counts in use.
-class CoarseSteps {
- public:
+struct CoarseSteps {
   static constexpr std::size_t kLevels = 3;  // tests at the end of a token's list
   static constexpr std::size_t kSlots = 64;
 
+  std::vector<std::int32_t> tests;  // [kSlots][kLevels], -1 for an empty slot
+  std::vector<double> steps;        // [kSlots][histories][Y]
+};
+
+// A table and its smoothing made ready for steps. Every method turns a row into p(y) = keep q(y) + add(y), and both are
+// worked out here once; what belongs to a test lies together, so that a step waits for memory twice and not five times.
+class Blends {
+ public:
+  Blends() = default;
+  Blends(const CountTable& table, const BackOff& back_off);
+
+  void prefetch_place(std::size_t test) const { __builtin_prefetch(begin_.data() + test); }
+  void prefetch(std::size_t test) const { __builtin_prefetch(cells_.data() + begin_[test]); }
+  // The level of a test onto the distributions of coarser ones, step [histories][Y].
+  void apply(std::size_t test, std::size_t histories, std::size_t labels, double* step) const;
+
  private:
-  friend void fill_steps(const CountTable&, std::span<const double>, const BackOff&, const Histories&,
-                         const TokenTests&, std::size_t, CoarseSteps&, double*);
-  std::vector<std::int32_t> tests_;  // [kSlots][kLevels], -1 for an empty slot
-  std::vector<double> steps_;        // [kSlots][histories][Y]
+  struct Cell {  // of a row: keep, history, entries and level; then of each entry: add and label
+    double value;
+    std::int32_t first;
+    std::uint32_t second;
+  };
+  static constexpr std::uint32_t kEntryBits = 16;  // for up to 32768 labels
+
+  std::vector<std::size_t> strides_;  // [levels] number of histories
+  std::vector<std::int64_t> begin_;   // [tests + 1]
+  std::vector<Cell> cells_;
 };
 
 // Fills steps [length][histories][Y] of one sequence, the distributions after every possible history; at the first token
@@ -103,6 +124,9 @@ class CoarseSteps {
 void fill_steps(const CountTable& table, std::span<const double> counts, const BackOff& back_off,
                 const Histories& histories, const TokenTests& tests, std::size_t sequence, CoarseSteps& coarse,
                 double* steps);
+// The same by the counts of the table itself, made ready.
+void fill_steps(const Blends& blends, const BackOff& back_off, const Histories& histories, const TokenTests& tests,
+                std::size_t sequence, CoarseSteps& coarse, double* steps);
 void fill_joint_steps(const CountTable& table, const JointTests& joint, const BackOff& back_off,
                       const Histories& histories, const TokenTests& tests, std::size_t sequence, double* steps);
 

@@ -182,6 +182,20 @@ def test_halves_merge_to_the_whole_bit_for_bit(smoothing):
     assert steps.fingerprint() == whole.fingerprint()
 
 
+def test_joint_models_merge_to_the_whole_bit_for_bit():
+    X, y = random_data(9, 80)
+    y[60] = ["B-X"] * len(y[60])
+    X[70] = [word.lower() * 2 for word in X[70]]  # words that the first half does not have
+    for patterns in (None, ["b:%x[0,0]/%x[-1,0]", "b:%x[0,0]", "b"]):
+        options = {"joint": True, "patterns": patterns}
+        whole = CountedMarkov(**options).fit(X, y)
+        halves = [CountedMarkov(**options).fit(X[a:b], y[a:b]) for a, b in ((0, 37), (37, 80))]
+        both = halves[0].merge(halves[1])
+        assert both.fingerprint() == whole.fingerprint()
+        assert both.predict(X) == whole.predict(X)
+        assert halves[0].fingerprint() != whole.fingerprint()
+
+
 def test_the_model_is_the_same_for_any_number_of_threads():
     X, y = random_data(10, 2500)
     models = [CountedMarkov(n_jobs=n).fit(X, y) for n in (1, 2, 5)]

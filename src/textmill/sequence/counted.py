@@ -28,6 +28,7 @@ Cost: one look-up a token and pattern. References: Jansche (2002); Witten & Bell
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -36,11 +37,19 @@ from numpy.typing import NDArray
 from textmill._native import sequence as native
 from textmill.arrays import Bytes, Floats, Ids, Ints
 from textmill.errors import DataError, ModelFileError
-from textmill.model import Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
+from textmill.model import Model, Saved, StringTable, check_choice, check_fitted, check_range, effective_jobs
 from textmill.sequence.decoders import forced_labels
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded, label_ids
-from textmill.sequence.jointcounts import before_totals, joint_encoder, joint_tests, learn_joint
+from textmill.sequence.jointcounts import (
+    before_totals,
+    check_joint,
+    finer_shares,
+    joint_encoder,
+    joint_tests,
+    learn_joint,
+    merge_joint,
+)
 from textmill.sequence.stepchain import StepChain, allowed_steps, classes_of, start_number
 
 __all__ = ["CountedMarkov", "Evidence", "default_chain"]
@@ -112,7 +121,7 @@ class CountedMarkov(StepChain, Model):
     [['O', 'B'], ['B']]
     """
 
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "level_": "test: int32",
         "rows_": "test+1: int64",
@@ -123,7 +132,7 @@ class CountedMarkov(StepChain, Model):
         "weights_": "level bucket",
         "trace_": "iteration",
         "before_of_": "test: int32 | None",
-        "share_of_": "event: float64 | None",
+        "finer_": "pair two: int32 | None",
     }
     indices: ClassVar[dict[str, str]] = {"level_": "level"}
     offsets: ClassVar[dict[str, str]] = {"rows_": "row", "entries_": "entry"}
@@ -133,7 +142,7 @@ class CountedMarkov(StepChain, Model):
     encoder_: Encoder
     joint_encoder_: Encoder | None
     before_of_: Ids | None
-    share_of_: Floats | None
+    finer_: Ids | None
     level_: Ids
     rows_: Ints
     history_: Ids
@@ -201,12 +210,12 @@ class CountedMarkov(StepChain, Model):
         self.level_ = self._levels(data)
         labels: Ids = y[0] if numbered else label_ids(y, data.offsets, classes)  # type: ignore[assignment, arg-type]
         self._count(data, native.label_events(self._histories(), data.offsets, labels))
-        self.joint_encoder_, self.before_of_, self.share_of_ = None, None, None
+        self.joint_encoder_, self.before_of_, self.finer_ = None, None, None
         if self.joint:
             if (labels < 0).any():
                 raise DataError("a joint model counts labels that are all known; fill them in, or use joint=False")
             self.joint_encoder_ = joint_encoder([pattern for _, pattern in chain], self.n_jobs)
-            self.before_of_, self.share_of_ = learn_joint(self.joint_encoder_, X, self.level_, data)
+            self.before_of_, self.finer_ = learn_joint(self.joint_encoder_, X, self.level_, data)
         self.trace_ = np.empty(0)
         self._smooth(data, labels)
         if (labels < 0).any():
@@ -241,18 +250,18 @@ class CountedMarkov(StepChain, Model):
             settings.pop("n_jobs")
         if mine != theirs or self.encoder_.width_ != other.encoder_.width_:
             raise DataError(f"the models differ in their parameters, {self!r} and {other!r}; use the same")
-        if self.joint:
-            raise DataError("joint models do not merge; fit one on all sequences")
         both = type(self)(**self.get_params(deep=False))
         both.classes_ = np.array(sorted({*self.classes_.tolist(), *other.classes_.tolist()}))
         both.start_ = start_number(both.classes_, self.start_label)
         both.order_ = self.order_
-        both.joint_encoder_, both.before_of_, both.share_of_ = None, None, None
         both.sequences_ = self.sequences_ + other.sequences_
         both.encoder_, numbers = _union(self.encoder_, other.encoder_)
         both.level_ = np.empty(len(both.encoder_.tests_), np.int32)
         both.level_[: len(self.level_)] = self.level_
         both.level_[numbers] = other.level_
+        both.joint_encoder_, both.before_of_, both.finer_ = None, None, None
+        if self.joint:
+            both._merge_joint(self, other, numbers)
         both.trace_ = np.empty(0)
         parts = [self._cells(both, np.arange(len(self.level_))), other._cells(both, numbers)]
         both._take_cells(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
@@ -261,6 +270,14 @@ class CountedMarkov(StepChain, Model):
         if self.smoothing == "absolute":
             both.weights_ = both._discounts()
         return both
+
+    def _merge_joint(self, one: CountedMarkov, other: CountedMarkov, numbers: Ints) -> None:
+        """What a joint model has beside the counts; `numbers` are those of the tests of `other`."""
+        assert one.joint_encoder_ is not None
+        assert other.joint_encoder_ is not None
+        self.joint_encoder_, events = _union(one.joint_encoder_, other.joint_encoder_)
+        pairs, before = ([getattr(part, name) for part in (one, other)] for name in ("finer_", "before_of_"))
+        self.before_of_, self.finer_ = merge_joint(pairs, before, numbers, events, len(self.level_))
 
     def evidence(self, sequence: Sequence[Any], token: int, before: Sequence[str] = ()) -> list[Evidence]:
         """Return what each level of back-off says at a token (counted from 0) after these labels, coarsest first.
@@ -312,8 +329,16 @@ class CountedMarkov(StepChain, Model):
             if self.order_ != max(levels) or not 0 <= self.start_ <= len(self.classes_):
                 raise ModelFileError("the order or the label at the start does not fit the patterns")
             self.table()
+            check_joint(self.joint_encoder_, self.before_of_, self.finer_)
         except ValueError as error:
             raise ModelFileError(str(error)) from None
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Bring a model of format 1 into today's form; joint ones did not hold what merging needs."""
+        if saved.parts.get("joint_encoder_") is not None:
+            return super().upgrade(saved)
+        return replace(saved, format=2, arrays={k: v for k, v in saved.arrays.items() if k != "share_of_"})
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_model"}
@@ -426,10 +451,11 @@ class CountedMarkov(StepChain, Model):
         joint = None
         if self.joint_encoder_ is not None:
             assert self.before_of_ is not None
-            assert self.share_of_ is not None
+            assert self.finer_ is not None
+            share_of = finer_shares(self.finer_, len(self.joint_encoder_.tests_))
             table = self.rows_, self.history_, self.entries_, self.counts_
             joint = (
-                *joint_tests(self.joint_encoder_, X, data, self.level_, self.share_of_),
+                *joint_tests(self.joint_encoder_, X, data, self.level_, share_of),
                 *before_totals(table, self.before_of_),
             )
         return native.StepSource(self.table(), tests, joint), data.offsets

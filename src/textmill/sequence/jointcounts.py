@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from textmill.arrays import Floats, Ids, Ints
+from textmill.errors import ModelFileError
 from textmill.sequence.encoder import Encoder
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.patterns import Command, parse_patterns
 
-__all__ = ["before_totals", "joint_encoder", "joint_tests", "learn_joint"]
+__all__ = ["before_totals", "check_joint", "finer_shares", "joint_encoder", "joint_tests", "learn_joint", "merge_joint"]
 
 
 def joint_encoder(chain: Sequence[str], n_jobs: int | None = None) -> Encoder:
@@ -41,18 +42,58 @@ def joint_encoder(chain: Sequence[str], n_jobs: int | None = None) -> Encoder:
     return Encoder(patterns=patterns, n_jobs=n_jobs)
 
 
-def learn_joint(encoder: Encoder, X: Iterable[Any], level: Ids, data: Encoded) -> tuple[Ids, Floats]:
-    """For each test of the table the number of what was observed before; for each event 1 / (finer events + 1)."""
+def learn_joint(encoder: Encoder, X: Iterable[Any], level: Ids, data: Encoded) -> tuple[Ids, Ids]:
+    """For each test of the table the number of what was observed before; and all pairs of an event, coarse and finer.
+
+    Pairs are rows (event of a level, event of the level before it), sorted.
+    """
     parts = encoder.fit_encode(X)
     levels = int(level.max()) + 1
-    pairs = parts.bigram.ids.reshape(-1, levels, 2)
+    events = parts.bigram.ids.reshape(-1, levels, 2)
     before_of = np.empty(len(level), np.int32)
-    before_of[data.bigram.ids.reshape(-1, levels)] = pairs[:, :, 1]
-    share_of = np.ones(parts.bigram.size)
-    for coarse in range(1, levels):
-        seen = np.unique(np.stack([pairs[:, coarse, 0], pairs[:, coarse - 1, 0]]), axis=1)[0]
-        share_of[np.unique(pairs[:, coarse, 0])] = 1.0 / (1.0 + np.unique(seen, return_counts=True)[1])
-    return before_of, share_of
+    before_of[data.bigram.ids.reshape(-1, levels)] = events[:, :, 1]
+    pairs = [events[:, [coarse, coarse - 1], 0] for coarse in range(1, levels)]
+    return before_of, _distinct(np.concatenate(pairs) if pairs else np.empty((0, 2), np.int32))
+
+
+def check_joint(encoder: Encoder | None, before_of: Ids | None, finer: Ids | None) -> None:
+    """Raise unless what a file holds of a joint model belongs together."""
+    if (encoder is None) != (before_of is None) or (encoder is None) != (finer is None):
+        raise ModelFileError("a part of the joint model is missing")
+    if encoder is None or before_of is None or finer is None:
+        return
+    for events in (before_of, finer):
+        if len(events) and not (events.min() >= 0 and events.max() < len(encoder.tests_)):
+            raise ModelFileError("events of the joint model do not belong together")
+    if finer.shape[1] != 2:
+        raise ModelFileError("pairs of events of the joint model must be pairs")
+
+
+def finer_shares(finer: Ids, events: int) -> Floats:
+    """For each event 1 / (number of finer events seen with it + 1).
+
+    >>> finer_shares(np.array([[2, 0], [2, 1]], np.int32), 3).round(4).tolist()
+    [1.0, 1.0, 0.3333]
+    """
+    return np.asarray(1.0 / (1.0 + np.bincount(finer[:, 0], minlength=events)), np.float64)
+
+
+def merge_joint(
+    finer: Sequence[Ids], before_of: Sequence[Ids], numbers: Ints, events: Ints, tests: int
+) -> tuple[Ids, Ids]:
+    """`learn_joint` of the sequences of two models.
+
+    `numbers` and `events` are the numbers that tests and events of the second model have in the merged one, which has
+    so many `tests`; those of the first keep theirs.
+    """
+    both = np.empty(tests, np.int32)
+    both[: len(before_of[0])] = before_of[0]
+    both[numbers] = events[before_of[1]]
+    return both, _distinct(np.concatenate([finer[0], events[finer[1]]]).astype(np.int32))
+
+
+def _distinct(pairs: Ids) -> Ids:
+    return np.ascontiguousarray(np.unique(pairs, axis=0)) if len(pairs) else np.empty((0, 2), np.int32)
 
 
 def before_totals(table: tuple[Ints, Ids, Ints, Floats], before_of: Ids) -> tuple[Ints, Ids, Floats, Floats]:
