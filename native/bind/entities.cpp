@@ -12,6 +12,7 @@
 #include "bind/counted.h"
 #include "entities/candidates.h"
 #include "entities/phrases.h"
+#include "entities/sharing.h"
 
 namespace textmill::bind {
 namespace {
@@ -115,25 +116,44 @@ void choose(In<std::int64_t, 1> offsets, In<std::int32_t, 1> begin, In<std::int3
                               {chosen.data(), chosen.size()}, threads);
 }
 
-// Sums of rows of weights [features][classes] over the features of each phrase.
-void score_rows(In<double, 2> weights, In<std::int64_t, 1> offsets, In<std::int32_t, 1> ids, Out<double, 2> out,
-                std::size_t threads) {
-  const std::size_t F = weights.shape(0), K = weights.shape(1);
-  check_offsets(view(offsets), ids.size(), "rows");
-  for (const std::int32_t id : view(ids))
-    require(id >= 0 && static_cast<std::size_t>(id) < F, "features must lie from 0 to ", F, " - 1, got ", id);
-  require(out.shape(0) + 1 == offsets.size() && out.shape(1) == K && threads > 0, "out must be rows x classes");
+// What documents say elsewhere of the words of candidates: same and longer [candidates][types].
+void share_types(const std::tuple<In<std::int64_t, 1>, In<std::uint64_t, 1>, In<std::int64_t, 1>>& text,
+                 In<std::int64_t, 1> offsets, In<std::int32_t, 1> begin, In<std::int32_t, 1> end, In<double, 1> name,
+                 In<double, 2> types, Out<double, 2> same, Out<double, 2> longer) {
+  const auto& [tokens, sums, document] = text;
+  const std::size_t N = name.size(), K = types.shape(1), S = document.size();
+  require(sums.size() > 0 && tokens.size() == S + 1 && offsets.size() == S + 1, "sentences must be equally many");
+  check_offsets(view(tokens), sums.size() - 1, "tokens");
+  check_offsets(view(offsets), N, "candidates");
+  require(begin.size() == N && end.size() == N && types.shape(0) == N, "candidates must be equally many");
+  for (const auto* out : {&same, &longer})
+    require(out->shape(0) == N && out->shape(1) == K, "outputs must be candidates x types");
+  for (std::size_t s = 0; s < S; ++s)
+    for (std::int64_t i = offsets.data()[s]; i < offsets.data()[s + 1]; ++i)
+      require(begin.data()[i] >= 0 && begin.data()[i] < end.data()[i] &&
+                  end.data()[i] <= tokens.data()[s + 1] - tokens.data()[s],
+              "candidate ", i, " is not in its sentence");
   nb::gil_scoped_release nogil;
-  base::parallel_blocks(out.shape(0), 1024, threads, [&](std::size_t first, std::size_t last) {
-    for (std::size_t row = first; row < last; ++row) {
-      double* sums = out.data() + row * K;
-      std::fill(sums, sums + K, 0.0);
-      for (std::int64_t i = offsets.data()[row]; i < offsets.data()[row + 1]; ++i) {
-        const double* w = weights.data() + static_cast<std::size_t>(ids.data()[i]) * K;
-        for (std::size_t k = 0; k < K; ++k) sums[k] += w[k];
-      }
-    }
-  });
+  entities::share_types({view(tokens), view(sums), view(document), view(offsets), view(begin), view(end)}, view(name),
+                        {types.data(), types.size()}, K, {same.data(), same.size()}, {longer.data(), longer.size()});
+}
+
+// Lists of names, one per sequence, from the number of the name at each token; every name is one object, shared.
+nb::list spelled(In<std::int32_t, 1> codes, In<std::int64_t, 1> offsets, const nb::list& names) {
+  check_offsets(view(offsets), codes.size(), "sequences");
+  for (const std::int32_t code : view(codes))
+    require(code >= 0 && static_cast<std::size_t>(code) < names.size(), "there is no name ", code);
+  nb::list out;
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    const std::int64_t first = offsets.data()[s], length = offsets.data()[s + 1] - first;
+    nb::object row = nb::steal(PyList_New(static_cast<Py_ssize_t>(length)));
+    if (!row.is_valid()) throw nb::python_error();
+    for (std::int64_t t = 0; t < length; ++t)
+      PyList_SET_ITEM(row.ptr(), static_cast<Py_ssize_t>(t),
+                      nb::handle(names[static_cast<std::size_t>(codes.data()[first + t])]).inc_ref().ptr());
+    out.append(row);
+  }
+  return out;
 }
 
 // The features of phrases, and the views of words that were met.
@@ -159,32 +179,28 @@ class Phrases {
 
   // Values of the views of all distinct words of the cells, and whether they are keywords. `describe` gets a list of
   // words that were not met before and gives for each a tuple of its views, and at last whether it is a keyword.
+  // The lock is never held while Python runs: other threads would wait for it with the GIL in their hands.
   nb::tuple views(const Cells& cells, nb::callable describe) {
     require(cells.finished() && !cells.cells().columns().empty(), "the cells must be finished first");
     const base::InternTable& words = cells.cells().table(0);
-    const std::lock_guard lock(mutex_);
-    if (met_.size() > kMostWords) {
-      met_.clear();
-      views_.clear();
-      keyword_.clear();
-    }
     std::vector<std::uint32_t> row(words.size());
-    nb::list unknown;
-    const std::size_t before = met_.size();
-    for (std::size_t w = 0; w < words.size(); ++w) {
-      row[w] = met_.insert(words[w], words.hash(w));
-      if (row[w] >= before) unknown.append(nb::str(words[w].data(), words[w].size()));
+    for (bool first = true;; first = false) {
+      std::vector<std::size_t> unknown;
+      {
+        const std::lock_guard lock(mutex_);
+        if (first && met_.size() > kMostWords) forget();
+        for (std::size_t w = 0; w < words.size(); ++w) {
+          row[w] = met_.find(words[w], words.hash(w));
+          if (row[w] == base::InternTable::kNone) unknown.push_back(w);
+        }
+        if (unknown.empty()) return views_of(row);
+      }
+      nb::list texts;
+      for (const std::size_t w : unknown) texts.append(nb::str(words[w].data(), words[w].size()));
+      const nb::list described(describe(texts));
+      const std::lock_guard lock(mutex_);
+      take(words, unknown, described);
     }
-    if (unknown.size() > 0) take(nb::list(describe(unknown)), unknown.size());
-    std::vector<std::int32_t> values;
-    std::vector<std::uint8_t> keyword;
-    values.reserve(words.size() * width_);
-    for (const std::uint32_t r : row) {
-      values.insert(values.end(), views_.begin() + static_cast<std::ptrdiff_t>(r * width_),
-                    views_.begin() + static_cast<std::ptrdiff_t>((r + 1) * width_));
-      keyword.push_back(keyword_[r]);
-    }
-    return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(keyword)));
   }
 
   nb::tuple rows(const Cells& cells, In<std::int32_t, 1> views, In<std::uint8_t, 1> keyword,
@@ -247,15 +263,39 @@ class Phrases {
     return out;
   }
 
-  void take(const nb::list& described, std::size_t words) {
-    require(described.size() == words, "there must be a description of each word");
+  void forget() {
+    met_.clear();
+    views_.clear();
+    keyword_.clear();
+  }
+
+  nb::tuple views_of(const std::vector<std::uint32_t>& rows) const {
+    std::vector<std::int32_t> values;
+    std::vector<std::uint8_t> keyword;
+    values.reserve(rows.size() * width_);
+    keyword.reserve(rows.size());
+    for (const std::uint32_t r : rows) {
+      values.insert(values.end(), views_.begin() + static_cast<std::ptrdiff_t>(r * width_),
+                    views_.begin() + static_cast<std::ptrdiff_t>((r + 1) * width_));
+      keyword.push_back(keyword_[r]);
+    }
+    return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(keyword)));
+  }
+
+  void take(const base::InternTable& words, const std::vector<std::size_t>& unknown, const nb::list& described) {
+    require(described.size() == unknown.size(), "there must be a description of each word");
+    std::size_t next = 0;
     for (const nb::handle one : described) {
       require(PyTuple_Check(one.ptr()) && static_cast<std::size_t>(PyTuple_GET_SIZE(one.ptr())) == width_ + 1,
               "a description must be a tuple of ", width_, " views and a truth value");
+      const std::size_t w = unknown[next++];
+      std::vector<std::int32_t> row;
       for (std::size_t v = 0; v < width_; ++v) {
         PyObject* value = PyTuple_GET_ITEM(one.ptr(), static_cast<Py_ssize_t>(v));
-        views_.push_back(value == Py_None ? -1 : table_.value_id(utf8_of(value, 0, 0)));
+        row.push_back(value == Py_None ? -1 : table_.value_id(utf8_of(value, 0, 0)));
       }
+      if (met_.insert(words[w], words.hash(w)) != keyword_.size()) continue;  // another thread was faster
+      views_.insert(views_.end(), row.begin(), row.end());
       keyword_.push_back(PyTuple_GET_ITEM(one.ptr(), static_cast<Py_ssize_t>(width_)) == Py_True);
     }
   }
@@ -287,8 +327,9 @@ void bind_entities(nb::module_& m) {
         "inside"_a, "least"_a, "threads"_a, "The same of training sentences, without the counts of their fold.");
   m.def("choose", &choose, "offsets"_a, "begin"_a, "end"_a, "score"_a, "threshold"_a, "chosen"_a.noconvert(),
         "threads"_a, "The set of phrases without overlaps of the greatest sum of scores above the threshold.");
-  m.def("score_rows", &score_rows, "weights"_a, "offsets"_a, "ids"_a, "out"_a.noconvert(), "threads"_a,
-        "Sums of the weights of features.");
+  m.def("share_types", &share_types, "text"_a, "offsets"_a, "begin"_a, "end"_a, "name"_a, "types"_a,
+        "same"_a.noconvert(), "longer"_a.noconvert(), "What documents say elsewhere of the words of phrases.");
+  m.def("spelled", &spelled, "codes"_a, "offsets"_a, "names"_a, "Numbers of names as lists of names.");
 }
 
 }  // namespace textmill::bind

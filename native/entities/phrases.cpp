@@ -148,23 +148,36 @@ PhraseTable::Rows PhraseTable::known(const Sentences& sentences, std::span<const
   base::parallel_for(blocks, threads, [&](std::size_t b) {
     Rows part;
     std::string joined;
+    std::vector<std::uint64_t> keys, waiting;  // of this phrase, and of the one before, which are fetched by now
+    const auto settle = [&] {
+      for (const std::uint64_t key : waiting) {
+        const std::int32_t id = pairs_.find(key);
+        if (id >= 0) part.ids.push_back(id);
+      }
+      part.offsets.push_back(static_cast<std::int64_t>(part.ids.size()));
+    };
+    bool first = true;
     for (std::size_t s = b * kBlockSentences; s < std::min(S, (b + 1) * kBlockSentences); ++s) {
       const bool keyword = phrases[s] < phrases[s + 1] && has_keyword(sentences, s);
       for (auto i = static_cast<std::size_t>(phrases[s]); i < static_cast<std::size_t>(phrases[s + 1]); ++i) {
+        keys.clear();
         visit(
             sentences, s, begin[i], end[i], keyword,
             [&](std::size_t of_template, std::int32_t value) {
-              const std::int32_t id = pairs_.find(key_of(of_template, value));
-              if (id >= 0) part.ids.push_back(id);
+              keys.push_back(key_of(of_template, value));
+              pairs_.prefetch(keys.back());
             },
             [&](std::int32_t from, std::int32_t to, std::int32_t view, auto&& value_at) {
               join_words(values_, from, to, view, value_at, joined);
               const std::uint32_t id = values_.find(joined, base::hash_bytes(joined));
               return id == base::InternTable::kNone ? -1 : static_cast<std::int32_t>(id);
             });
-        part.offsets.push_back(static_cast<std::int64_t>(part.ids.size()));
+        if (!first) settle();
+        first = false;
+        keys.swap(waiting);
       }
     }
+    if (!first) settle();
     parts[b] = std::move(part);
   });
   Rows rows;

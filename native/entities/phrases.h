@@ -51,6 +51,10 @@ class PairTable {
     }
   }
   std::int32_t insert(std::uint64_t key);
+  void prefetch(std::uint64_t key) const {
+    __builtin_prefetch(&keys_[place(key)]);
+    __builtin_prefetch(&ids_[place(key)]);
+  }
 
  private:
   static constexpr std::uint64_t kFree = ~std::uint64_t{0};

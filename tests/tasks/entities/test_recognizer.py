@@ -1,5 +1,8 @@
 """The recognizer: both ways of training, both presets, files, merging, figures, bad input."""
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression as SklearnLogistic
@@ -22,6 +25,10 @@ from textmill.tasks.entities import (
     sample_entities,
     tune_entities,
 )
+from textmill.tasks.entities.extraction import find_candidates
+from textmill.tasks.entities.spans import read_tags
+
+FILES = Path(__file__).parents[2] / "files" / "tasks"
 
 
 def split(sentences):
@@ -54,6 +61,58 @@ def test_strong_parts_do_the_same_job(data):
     X, y = data[0][0][:120], data[0][1][:120]
     model = EntityRecognizer(preset="strong", extractor=CRF(l1=0.1, max_iter=30), n_folds=2).fit(X, y)
     assert model.score(*data[1]) > 0.9
+    assert model.chain_.classes_.tolist()[0].startswith("B-")
+    assert len(model.mixing_) == 12
+
+
+def test_a_chain_over_full_tags_is_asked(data, tmp_path):
+    X, y = data[0][0][:120], data[0][1][:120]
+    model = EntityRecognizer(chain=CRF(l1=0.1, max_iter=30), n_folds=2).fit(X, y)
+    table = model.candidates(data[1][0][:20])
+    found = find_candidates(model.extractor_, model.chain_, data[1][0][:20], model.classes_.tolist(), 0.02, 1)
+    assert found.typed.shape == (len(table.phrases.begin), 4)
+    assert (found.typed.sum(axis=1) <= 1 + 1e-9).all()
+    # P(span, type) is that of the chain over all its labelings
+    sentence = data[1][0][0][:4]
+    best = model.chain_.predict_best([sentence], k=9 ** len(sentence))[0]
+    expected = {}
+    for tags, _, p in best:
+        spans = read_tags([tags])
+        for a, b, label in zip(*map(np.ndarray.tolist, (spans.phrases.begin, spans.phrases.end, spans.label)),
+                               strict=True):  # fmt: skip
+            if tags[a][0] == "B":
+                expected[a, b, spans.labels[label]] = expected.get((a, b, spans.labels[label]), 0.0) + p
+    found = find_candidates(model.extractor_, model.chain_, [sentence], model.classes_.tolist(), 1e-6, 1)
+    for a, b, row in zip(found.begin.tolist(), found.end.tolist(), found.typed, strict=True):
+        for name, p in zip(model.classes_.tolist(), row.tolist(), strict=True):
+            assert p == pytest.approx(expected.get((a, b, name), 0.0), abs=1e-5)
+    assert model.score(*data[1]) > 0.9
+    model.save(tmp_path / "m.mill")
+    assert textmill.load(tmp_path / "m.mill").predict(data[1][0]) == model.predict(data[1][0])
+
+
+def test_several_threads_may_ask_one_model(data):
+    model = EntityRecognizer(language="es").fit(*data[0])
+    expected = model.predict(data[1][0])
+    fresh = textmill.tasks.EntityRecognizer(language="es").fit(*data[0])  # has met no other words yet
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(fresh.predict, data[1][0]) for _ in range(12)]
+        assert all(job.result(timeout=60) == expected for job in jobs)
+
+
+@pytest.mark.parametrize("text", ['{"text": "Ana vive"}', '{"text":"Ana"}', '[{"word": "Ana", "tag": "B-PER"}]'])
+def test_json_is_no_column_file(tmp_path, text):
+    path = tmp_path / "names.jsonl"
+    path.write_text(text + "\n")
+    with pytest.raises(DataError, match=r"names.jsonl:1: JSON is no column file; give one token per line"):
+        read_entities(path)
+
+
+def test_a_model_of_format_1_still_answers():
+    model = textmill.load(FILES / "entities-1.mill")
+    names = model.entities([["Luis", "vive", "en", "Lima"]])[0]
+    assert [(name.text, name.label) for name in names] == [("Luis", "PER"), ("Lima", "LOC")]
+    assert [name.probability for name in names] == pytest.approx([0.9999999975507328, 0.9999999975506624], abs=1e-9)
 
 
 def test_any_classifier_with_probabilities_is_phase_two(data):

@@ -1,6 +1,8 @@
 """Names of people, places and organizations: where they are, then what they are.
 
 recognizer    EntityRecognizer: two phases, trained on tagged sentences
+extraction    phase 1: the probable spans of sentences
+classification   phase 2: classifiers of whole phrases
 candidates    candidate phrases as arrays
 presets       what a recognizer is made of, by quality and language
 phrases       features of phrases

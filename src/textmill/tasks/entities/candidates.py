@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.arrays import Floats, Ids
+from textmill.arrays import Floats, Ids, Ints
 from textmill.corpus import Sentence
 from textmill.errors import DataError
 from textmill.sequence import Encoder
@@ -17,8 +17,10 @@ from textmill.tasks.entities.spans import TaggedSpans
 
 __all__ = [
     "CandidateTable",
+    "Found",
     "TrainingTable",
-    "concatenate_candidates",
+    "concatenate_found",
+    "join_chains",
     "join_gold",
     "phrases_of",
     "rows_between",
@@ -26,6 +28,21 @@ __all__ = [
     "word_cells",
     "words_of",
 ]
+
+
+class Found(NamedTuple):
+    """Candidates of sentences by their end, then from short to long: P(span), and P(span, type) of a second chain."""
+
+    offsets: Ints  # [sentences + 1]
+    begin: Ids
+    end: Ids
+    probability: Floats
+    typed: Floats | None = None  # [candidates, types]
+
+    @property
+    def phrases(self) -> Phrases:
+        """The spans alone."""
+        return Phrases(self.offsets, self.begin, self.end)
 
 
 class CandidateTable(NamedTuple):
@@ -48,6 +65,8 @@ class TrainingTable(NamedTuple):
     phrases: Phrases
     label: Ids
     probability: Floats  # 0 for gold phrases that are no candidates
+    typed: Floats | None
+    found: NDArray[np.bool_]  # whether it is a candidate
 
 
 def words_of(sentence: Any) -> list[str]:
@@ -90,37 +109,84 @@ def rows_between(rows: PhraseRows, first: int, last: int) -> PhraseRows:
     return PhraseRows(rows.offsets[first : last + 1] - begin, rows.ids[begin:end])
 
 
-def concatenate_candidates(parts: list[Any]) -> Any:
+def concatenate_found(parts: list[Found]) -> Found:
     """Candidates of stretches of sentences, one after the other."""
     if not parts:
-        return np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
-    starts = np.cumsum([0, *(len(part[1]) for part in parts)])
-    offsets = [np.zeros(1, np.int64), *(part[0][1:] + start for part, start in zip(parts, starts, strict=False))]
-    return np.concatenate(offsets), *(np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
+        none: Ids = np.empty(0, np.int32)
+        return Found(np.zeros(1, np.int64), none, none, np.empty(0))
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.begin) for part in parts)])
+    offsets = [np.zeros(1, np.int64), *(part.offsets[1:] + at for part, at in zip(parts, starts, strict=False))]
+    typed = [part.typed for part in parts if part.typed is not None]
+    return Found(
+        np.concatenate(offsets),
+        np.concatenate([part.begin for part in parts]),
+        np.concatenate([part.end for part in parts]),
+        np.concatenate([part.probability for part in parts]),
+        np.concatenate(typed) if len(typed) == len(parts) else None,
+    )
 
 
-def join_gold(candidates: Any, spans: TaggedSpans) -> TrainingTable:
+def join_chains(bare: Found, full: list[Found], least: float) -> Found:
+    """The spans that a chain over bare tags, or one over full tags, finds as probable as `least`.
+
+    `full` has the spans of each type. What a chain did not find has the probability 0 there.
+
+    >>> offsets, one, two, p = np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32), np.array([0.5])
+    >>> join_chains(Found(offsets, one, two, p), [Found(offsets, one, two + 1, p)], 0.1)[1:]
+    (array([0, 0], dtype=int32), array([1, 2], dtype=int32), array([0.5, 0. ]), array([[0. ],
+           [0.5]]))
+    """
+    keys = [_keys(one.phrases) for one in (bare, *full)]
+    key = np.unique(np.concatenate(keys))
+    values = np.zeros((len(key), 1 + len(full)))
+    for column, (of, one) in enumerate(zip(keys, (bare, *full), strict=True)):
+        values[np.searchsorted(key, of), column] = one.probability
+    enough = (values[:, 0] >= least) | (values[:, 1:].sum(axis=1) >= least)
+    key, values = key[enough], values[enough]
+    rank = _rank(key)
+    phrases = _phrases(key[rank], len(bare.offsets) - 1)
+    return Found(*phrases, values[rank, 0], np.ascontiguousarray(values[rank, 1:]))
+
+
+def join_gold(candidates: Found, spans: TaggedSpans) -> TrainingTable:
     """Candidates with their gold labels, and the gold phrases that are none, sentence by sentence."""
-    offsets, begin, end, probability = candidates
-    sentences = len(offsets) - 1
-    sides = []
-    for of, a, b in ((offsets, begin, end), spans.phrases):
-        sentence = np.repeat(np.arange(sentences, dtype=np.int64), np.diff(of))
-        sides.append((sentence << 40) + (a.astype(np.int64) << 20) + b)
+    sides = [_keys(candidates.phrases), _keys(spans.phrases)]
     order = np.argsort(sides[1])  # gold ones
     at = np.minimum(np.searchsorted(sides[1][order], sides[0]), max(len(order) - 1, 0))
     match = sides[1][order][at] == sides[0]
     label = np.where(match, spans.label[order][at] + 1, 0).astype(np.int32)
     missing = ~np.isin(sides[1], sides[0])
     key = np.concatenate([sides[0], sides[1][missing]])
-    # as candidates are sorted: by sentence, end, then from short to long
-    rank = np.lexsort((-(key >> 20 & 0xFFFFF), key & 0xFFFFF, key >> 40))
-    key = key[rank]
+    rank = _rank(key)
+    more = int(missing.sum())
+    found = np.concatenate([np.ones(len(sides[0]), bool), np.zeros(more, bool)])[rank]
     label = np.concatenate([label, spans.label[missing] + 1])[rank]
-    probability = np.concatenate([probability, np.zeros(int(missing.sum()))])[rank]
-    phrases = Phrases(
+    probability = np.concatenate([candidates.probability, np.zeros(more)])[rank]
+    typed = candidates.typed
+    if typed is not None:
+        typed = np.concatenate([typed, np.zeros((more, typed.shape[1]))])[rank]
+    phrases = _phrases(key[rank], len(candidates.offsets) - 1)
+    return TrainingTable(phrases, label.astype(np.int32), probability, typed, found)
+
+
+def _keys(phrases: Phrases) -> Ints:
+    """Sentence, begin and end of every span in one number."""
+    sentence = np.repeat(np.arange(len(phrases.offsets) - 1, dtype=np.int64), np.diff(phrases.offsets))
+    begin, end = phrases.begin.astype(np.int64), phrases.end.astype(np.int64)
+    key: Ints = (sentence << 40) + (begin << 20) + end
+    return key
+
+
+def _rank(key: Ints) -> Ints:
+    """The order of candidates: by sentence, end, then from short to long."""
+    return np.lexsort((-(key >> 20 & 0xFFFFF), key & 0xFFFFF, key >> 40))
+
+
+def _phrases(key: Ints, sentences: int) -> Phrases:
+    return Phrases(
         np.searchsorted(key >> 40, np.arange(sentences + 1)).astype(np.int64),
         (key >> 20 & 0xFFFFF).astype(np.int32),
         (key & 0xFFFFF).astype(np.int32),
     )
-    return TrainingTable(phrases, label.astype(np.int32), probability)

@@ -48,6 +48,11 @@ def read_entities(source: Any, *, encoding: str = "utf-8") -> EntityData:
     X: list[Sentence] = []
     y: list[list[str]] = []
     for sentence in read_columns(source, document=_MARK, encoding=encoding):
+        if sentence.column(0)[0].startswith(('{"', '[{"')):
+            fault = (
+                "JSON is no column file; give one token per line, the word first and its tag last, as in 'Ana B-PER'"
+            )
+            raise DataError(fault, source=sentence.source, line=sentence.line)
         if len(sentence.columns) < 2:
             fault = "found one column; the first must be the word and the last its tag, as in 'Ana B-PER'"
             raise DataError(fault, source=sentence.source, line=sentence.line)

@@ -1,7 +1,7 @@
 """What the recognizer is made of: presets by quality, settings by language.
 
     counted    a chain by counting and naive Bayes; trains in a second, adds and merges
-    strong     a conditional random field and logistic regression; trains in minutes
+    strong     conditional random fields over bare and over full tags, and logistic regression; trains in minutes
 
 Languages change what is known to differ between them: Spanish has a list of words of football, whose sentences have
 other names; Dutch tells five shapes of words apart where others tell capitals. Without a language nothing is assumed.
@@ -16,7 +16,7 @@ from textmill.linear import LogisticRegression
 from textmill.sequence import CRF, CountedMarkov, default_chain
 from textmill.tasks.entities.phrases import PhraseFeatures
 
-__all__ = ["LANGUAGES", "PRESETS", "Language", "parts_of_preset"]
+__all__ = ["LANGUAGES", "PRESETS", "Language", "Parts", "parts_of_preset"]
 
 _FOOTBALL = (
     "fútbol futbolista futbolistas liga copa gol goles equipo equipos partido partidos jugador jugadores entrenador "
@@ -42,12 +42,21 @@ LANGUAGES = {
 PRESETS = ("counted", "strong")
 
 
-def parts_of_preset(preset: str, language: str | None, n_jobs: int | None) -> tuple[Any, PhraseFeatures, Any]:
-    """Extractor, features of phrases and classifier of a preset; None for the classifier that counts.
+class Parts(NamedTuple):
+    """What a recognizer is made of."""
 
-    >>> extractor, features, classifier = parts_of_preset("counted", "es", 1)
-    >>> type(extractor).__name__, "futbol" in features.keywords or "fútbol" in features.keywords, classifier
-    ('CountedMarkov', True, None)
+    extractor: Any  # phase 1
+    chain: Any  # over full tags; None for none
+    features: PhraseFeatures
+    classifier: Any  # phase 2; None for the classifier that counts
+
+
+def parts_of_preset(preset: str, language: str | None, n_jobs: int | None) -> Parts:
+    """New parts of a preset.
+
+    >>> parts = parts_of_preset("counted", "es", 1)
+    >>> type(parts.extractor).__name__, "fútbol" in parts.features.keywords, parts.chain, parts.classifier
+    ('CountedMarkov', True, None, None)
     """
     if preset not in PRESETS:
         raise DataError(f"there is no preset '{preset}'; choose from {', '.join(PRESETS)}")
@@ -60,11 +69,11 @@ def parts_of_preset(preset: str, language: str | None, n_jobs: int | None) -> tu
     if preset == "counted":
         chain = default_chain() if chosen.shape is None else default_chain(chosen.shape)
         features = PhraseFeatures(views=("lower", "shape"), **shapes)  # type: ignore[arg-type]
-        return CountedMarkov(patterns=chain, n_jobs=n_jobs), features, None
+        return Parts(CountedMarkov(patterns=chain, n_jobs=n_jobs), None, features, None)
     shapes |= {"before": max(chosen.before, 2), "after": max(chosen.after, 2)}
     features = PhraseFeatures(
         views=("lower", "shape", "suffix", "prefix"),
         whole=True,
         **shapes,  # type: ignore[arg-type]
     )
-    return CRF(n_jobs=n_jobs), features, LogisticRegression(l2=1.0, n_jobs=n_jobs)
+    return Parts(CRF(n_jobs=n_jobs), CRF(n_jobs=n_jobs), features, LogisticRegression(l2=1.0, n_jobs=n_jobs))

@@ -1,13 +1,15 @@
 """Names and their types in two phases: where is a name, then what is it.
 
-    phase 1   a chain over the bare tags B, I and O finds phrases: `CountedMarkov`, or a `CRF`
+    phase 1   a chain over the bare tags B, I and O finds phrases: `CountedMarkov`, or a `CRF` (extraction.py)
     phase 2   a classifier looks at a whole phrase and its sentence: naive Bayes over phrases.py, or another one
+              (classification.py)
 
 With phrases="gold" phase 2 learns from the gold phrases and labels what Viterbi finds in phase 1, every phrase of it
 (Jansche 2002). With phrases="jackknife" phase 1 gives every probable span of training sentences by a chain without
 these sentences, and phase 2 learns from them, with a class O for what is no name; then spans are rescored, share their
 types within a document, and are chosen by expected F (rescoring.py). Chains of counts are left out by subtraction, so
-that costs no second training; a CRF is trained once more for each fold.
+that costs no second training; a CRF is trained once more for each fold. The preset "strong" also asks a CRF over full
+tags, which finds names and types in one go, and weighs what it says against the two phases.
 
 The job needs nothing but words: other columns of tokens are not looked at.
 Reference: Jansche (2002), Named entity extraction with conditional Markov models and classifiers.
@@ -16,36 +18,31 @@ Reference: Jansche (2002), Named entity extraction with conditional Markov model
 from __future__ import annotations
 
 import copy
-import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from textmill._native import entities as native
-from textmill._native import sequence as chains
 from textmill.arrays import Floats, Ids, Ints
-from textmill.errors import DataError
+from textmill.errors import DataError, ModelFileError
 from textmill.linear import CategoricalBayes
-from textmill.model import Classifier, Model, check_choice, check_fitted, check_range, effective_jobs
-from textmill.numeric import sparse
-from textmill.progress import track
+from textmill.model import Classifier, Model, Saved, check_choice, check_fitted, check_range
 from textmill.sequence import CountedMarkov
 from textmill.tasks.entities.candidates import (
     CandidateTable,
     TrainingTable,
-    concatenate_candidates,
     join_gold,
     phrases_of,
-    rows_between,
     select_phrases,
     word_cells,
     words_of,
 )
+from textmill.tasks.entities.classification import LabeledRows, PhraseClassifiers
+from textmill.tasks.entities.extraction import find_candidates, jackknife_by_training, jackknife_counts
 from textmill.tasks.entities.phrases import PhraseFeatures, PhraseRows, Phrases
-from textmill.tasks.entities.presets import PRESETS, parts_of_preset
-from textmill.tasks.entities.rescoring import Mixing, choose_spans, learn_mixing, score_types, weight_of_counts
+from textmill.tasks.entities.presets import PRESETS, Parts, parts_of_preset
+from textmill.tasks.entities.rescoring import Documents, Judges, Mixing, choose_spans, learn_mixing, score_types
 from textmill.tasks.entities.spans import (
     TaggedSpans,
     bare_labels,
@@ -60,7 +57,6 @@ __all__ = ["Entity", "EntityRecognizer"]
 
 NO_NAME = "O"  # class of candidates that are no names
 _FOLDS = {"counted": 10, "strong": 5}
-_BATCH = 20_000  # sentences whose steps are in memory together
 
 
 class Entity(NamedTuple):
@@ -77,10 +73,11 @@ class EntityRecognizer(Classifier, Model):
     """Find names and say what they are.
 
     Parameters:
-        preset: "counted" (trains in a second) or "strong" (a CRF and logistic regression).
+        preset: "counted" (trains in a second) or "strong" (CRFs and logistic regression).
         language: "es" or "nl" for what is known of these languages; None for any other.
         phrases: What phase 2 learns from, "jackknife" or "gold" (see the module).
         extractor: Phase 1, a `CountedMarkov` or `CRF`, in the place of the preset's.
+        chain: A `CRF` that is asked, too, in the place of the preset's: it learns full tags.
         features: `PhraseFeatures` in the place of the preset's.
         classifier: Phase 2, with fit and predict_proba for sparse rows, in the place of the preset's.
         smoothing: Of the counts of phase 2; None to choose it for each template by leaving one out.
@@ -93,6 +90,7 @@ class EntityRecognizer(Classifier, Model):
     Attributes:
         classes_: Types of names, sorted.
         extractor_: Phase 1, fitted.
+        chain_: Chain over full tags, fitted; None without one.
         features_: Features of phrases, fitted.
         classifier_: Phase 2, fitted.
         counts_: Naive Bayes beside another classifier; None where phase 2 is naive Bayes.
@@ -105,16 +103,18 @@ class EntityRecognizer(Classifier, Model):
     """
 
     takes: ClassVar[str] = "sequences"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {"mixing_": "weight"}
     parts: ClassVar[dict[str, str]] = {
         "extractor_": "sequence.CountedMarkov | sequence.CRF",
+        "chain_": "sequence.CRF",
         "features_": "tasks.entities.PhraseFeatures",
         "classifier_": "linear.CategoricalBayes | linear.LogisticRegression",
         "counts_": "linear.CategoricalBayes",
     }
 
     extractor_: Any
+    chain_: Any
     features_: PhraseFeatures
     classifier_: Any
     counts_: CategoricalBayes | None
@@ -127,6 +127,7 @@ class EntityRecognizer(Classifier, Model):
         language: str | None = None,
         phrases: str = "jackknife",
         extractor: Any = None,
+        chain: Any = None,
         features: PhraseFeatures | None = None,
         classifier: Any = None,
         smoothing: float | None = 0.01,
@@ -140,6 +141,7 @@ class EntityRecognizer(Classifier, Model):
         self.language = language
         self.phrases = phrases
         self.extractor = extractor
+        self.chain = chain
         self.features = features
         self.classifier = classifier
         self.smoothing = smoothing
@@ -156,7 +158,8 @@ class EntityRecognizer(Classifier, Model):
         words = [words_of(sentence) for sentence in sentences]
         spans = _checked_spans(words, y)
         self._check_default(spans.labels)
-        extractor, features, classifier = self._new_parts()
+        new = self._new_parts()
+        extractor = new.extractor
         lengths = np.fromiter(map(len, words), np.int64, len(words))
         counting = isinstance(extractor, CountedMarkov) and not extractor.joint
         cells = extractor.cells(words) if counting else word_cells(words, self.n_jobs)
@@ -165,42 +168,55 @@ class EntityRecognizer(Classifier, Model):
         else:
             tags = bare_tags(spans.phrases, lengths)
             extractor.fit(words, tags)
-        self.extractor_, self.features_ = extractor, features
+        self.extractor_, self.features_, self.chain_ = extractor, new.features, None
         self.mixing_, self.counts_ = np.empty(0), None
         self.classes_ = np.array(spans.labels)
         if self.phrases == "gold":
-            rows = features.fit_rows(cells, spans.phrases)
-            self.classifier_ = self._classified(classifier, rows, spans.label, spans.labels)
+            gold = LabeledRows(new.features.fit_rows(cells, spans.phrases), spans.label, spans.labels)
+            self.classifier_ = self._classifiers().train(new.classifier, gold)
             return self
         folds = self._bounds(len(words))
-        if counting:
-            candidates = native.jackknife_candidates(
-                extractor.table(), (data.offsets, data.bigram.indptr, data.bigram.ids), data.labels, folds,
-                *self._letters(extractor), self.min_probability, effective_jobs(self.n_jobs),
-            )  # fmt: skip
+        if counting and new.chain is None:
+            found = jackknife_counts(extractor, data, folds, self.min_probability, self.n_jobs)
         else:
-            candidates = self._jackknifed(words, tags, folds)
-        names = [NO_NAME, *spans.labels]
-        table = join_gold(candidates, spans)
-        rows = features.fit_rows(cells, table.phrases)
-        self.classifier_ = self._classified(classifier, rows, table.label, names)
-        if classifier is not None:
-            self.counts_ = self._classified(None, rows, table.label, names)
-        held = self._held_out(None, rows, table, names, folds)
-        place = np.searchsorted(self._all_classes(), np.array(names))
-        real = table.probability > 0
-        weight = 0.0
-        if classifier is not None:
-            counts, held = held, self._held_out(classifier, rows, table, names, folds)
-            weight = weight_of_counts(held[real], counts[real], place[table.label[real]].astype(np.int32))
-            held = held + weight * counts
-        groups = self._groups(sentences, cells, table.phrases)
-        mixing = learn_mixing(
-            select_phrases(table.phrases, real), held[real], int(place[0]), table.probability[real],
-            place[table.label[real]].astype(np.int32), len(spans.label), None if groups is None else groups[real],
-        )  # fmt: skip
-        self.mixing_ = np.array(mixing._replace(counts=weight))
+            bare = bare_tags(spans.phrases, lengths)
+            full = tags_from_spans(spans.phrases, spans.label, spans.labels, lengths)
+            if new.chain is not None:
+                self.chain_ = new.chain.fit(words, full)
+
+            def train(first: int, last: int) -> tuple[Any, Any]:
+                parts = self._new_parts()
+                rest = [*words[:first], *words[last:]]
+                parts.extractor.fit(rest, [*bare[:first], *bare[last:]])
+                if parts.chain is not None:
+                    parts.chain.fit(rest, [*full[:first], *full[last:]])
+                return parts.extractor, parts.chain
+
+            found = jackknife_by_training(train, words, spans.labels, folds, self.min_probability, self.n_jobs)
+        self._learn_phrases(join_gold(found, spans), new.classifier, sentences, cells, folds, spans)
         return self
+
+    def _learn_phrases(
+        self, table: TrainingTable, classifier: Any, sentences: list[Any], cells: Any, folds: Ints, spans: TaggedSpans
+    ) -> None:
+        """Train phase 2 on candidates, and learn from its held-out scores how to weigh all judges."""
+        names = [NO_NAME, *spans.labels]
+        data = LabeledRows(self.features_.fit_rows(cells, table.phrases), table.label, names)
+        learner, bounds = self._classifiers(), table.phrases.offsets[folds]
+        self.classifier_ = learner.train(classifier, data)
+        held = [learner.held_out(self.classifier_, classifier, data, bounds)]
+        if classifier is not None:
+            self.counts_ = learner.train(None, data)
+            held.append(learner.held_out(self.counts_, None, data, bounds))
+        place = np.searchsorted(self._all_classes(), np.array(names)).astype(np.int32)
+        real = table.found
+        judges = Judges(
+            [scores[real] for scores in held], int(place[0]), table.probability[real],
+            None if table.typed is None else table.typed[real],
+        )  # fmt: skip
+        phrases, documents = select_phrases(table.phrases, real), self._documents(sentences, cells)
+        mixing = learn_mixing(judges, phrases, place[table.label[real]], len(spans.label), documents)
+        self.mixing_ = mixing.to_array()
 
     def predict(self, X: Iterable[Any]) -> list[list[str]]:
         """Return IOB2 tags of every sentence."""
@@ -243,10 +259,7 @@ class EntityRecognizer(Classifier, Model):
                     raise DataError(f"sentence {s + 1}: span ({start}, {end}) is not in its {len(words[s])} tokens")
         phrases = phrases_of(spans)
         rows = self.features_.rows(word_cells(words, self.n_jobs), phrases)
-        scores = self._scores(rows)
-        if self.counts_ is not None:
-            scores = scores + Mixing(*self.mixing_.tolist()).counts * self._scores(rows, self.counts_)
-        types, _ = self._best(self._log_types(scores))
+        types, _ = self._best(self._log_types(self._scores(rows)))
         names = np.array(self.classes_.tolist(), object)[types]
         return [list(names[a:b]) for a, b in zip(phrases.offsets[:-1], phrases.offsets[1:], strict=True)]
 
@@ -289,10 +302,24 @@ class EntityRecognizer(Classifier, Model):
             where = np.searchsorted(classes, part.classifier_.classes_)
             counts[np.ix_(where, place)] += part.classifier_.counts_
             rows[where] += part.classifier_.rows_
-        both.classifier_ = both._bayes(classes, counts, rows)
-        both.counts_ = None
+        both.classifier_ = both._classifiers().bayes(classes, counts, rows)
+        both.counts_, both.chain_ = None, None
         both.mixing_ = share * self.mixing_ + (1 - share) * other.mixing_
         return both
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Bring a model of format 1 into today's form: it had one sum of scores, weighed as a whole."""
+        weights = saved.arrays["mixing_"]
+        if len(weights):
+            a, b, d, s, t, threshold, w = weights.tolist()
+            second = saved.parts.get("counts_") is not None
+            names, types = ([a, a * w], [s, s * w]) if second else ([a], [s])
+            mixing = Mixing((*names, b, d), tuple(types), (1.0, t, 0.0), threshold)
+            weights = mixing.to_array()
+        parameters = {**saved.parameters, "chain": None}
+        parts = {**saved.parts, "chain_": None}
+        return replace(saved, format=2, arrays={**saved.arrays, "mixing_": weights}, parameters=parameters, parts=parts)
 
     def __sklearn_tags__(self) -> Any:
         """Without the tag of a classifier: y are lists of tags."""
@@ -310,115 +337,48 @@ class EntityRecognizer(Classifier, Model):
         if self.smoothing is not None:
             check_range("smoothing", self.smoothing, above=0, below=np.inf)
 
-    def _new_parts(self) -> tuple[Any, PhraseFeatures, Any]:
+    def _new_parts(self) -> Parts:
         """The parts, new ones of the preset or copies of those given."""
-        extractor, features, classifier = parts_of_preset(self.preset, self.language, self.n_jobs)
-        extractor = extractor if self.extractor is None else copy.deepcopy(self.extractor)
-        features = features if self.features is None else PhraseFeatures(**self.features.get_params(deep=False))
-        return extractor, features, classifier if self.classifier is None else self.classifier
+        parts = parts_of_preset(self.preset, self.language, self.n_jobs)
+        given = {
+            name: copy.deepcopy(getattr(self, name))
+            for name in ("extractor", "chain")
+            if getattr(self, name) is not None
+        }
+        if self.features is not None:
+            given["features"] = PhraseFeatures(**self.features.get_params(deep=False))
+        if self.classifier is not None:
+            given["classifier"] = self.classifier
+        return parts._replace(**given)
 
-    def _letters(self, extractor: Any) -> tuple[int, int]:
-        """Numbers of B and I; one past the labels stands for an I that never occurred."""
-        names = extractor.classes_.tolist()
-        return names.index("B"), names.index("I") if "I" in names else len(names)
+    def _classifiers(self) -> PhraseClassifiers:
+        return PhraseClassifiers(self.features_, self.smoothing, self.n_jobs)
 
     def _bounds(self, sentences: int) -> Ints:
         folds = _FOLDS[self.preset] if self.n_folds is None else self.n_folds
         folds = max(2, min(folds, sentences))
         return np.linspace(0, sentences, folds + 1).astype(np.int64)
 
-    def _jackknifed(self, words: list[list[str]], tags: list[list[str]], folds: Ints) -> Any:
-        """Candidates of every fold by an extractor that was trained without it."""
-        parts = []
-        for first, last in track(list(itertools.pairwise(folds)), "jackknife"):
-            extractor, _, _ = self._new_parts()
-            extractor.fit([*words[:first], *words[last:]], [*tags[:first], *tags[last:]])
-            parts.append(self._candidates(extractor, words[first:last]))
-        return concatenate_candidates(parts)
+    def _scores(self, rows: PhraseRows) -> list[Floats]:
+        """What phase 2 says of each class: scores of its classifiers."""
+        models = [self.classifier_] if self.counts_ is None else [self.classifier_, self.counts_]
+        return [self._classifiers().scores(model, rows, self._all_classes()) for model in models]
 
-    def _candidates(self, extractor: Any, words: Any) -> Any:
-        """Probable spans of sentences: offsets, begin, end, probability."""
-        threads = effective_jobs(self.n_jobs)
-        extractor.n_jobs = self.n_jobs
-        if "B" not in extractor.classes_.tolist():  # a fold may have no names
-            return np.zeros(len(words) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
-        letters = self._letters(extractor)
-        if isinstance(extractor, CountedMarkov):
-            return native.find_candidates(extractor.steps(words)[0], *letters, self.min_probability, threads)
-        parts = []
-        for begin in range(0, len(words), _BATCH):
-            steps = extractor.next_labels(words[begin : begin + _BATCH])
-            offsets = np.cumsum([0, *map(len, steps)]).astype(np.int64)
-            size = len(extractor.classes_)
-            flat = np.concatenate(steps) if steps else np.empty((0, size, size))
-            source = chains.StepSource((size, size, 1, 0), offsets, np.ascontiguousarray(flat))
-            parts.append(native.find_candidates(source, *letters, self.min_probability, threads))
-        return concatenate_candidates(parts)
+    def _mixing(self) -> Mixing:
+        scores = 1 if self.counts_ is None else 2
+        if len(self.mixing_) != Mixing.size(scores, self.chain_ is not None):
+            raise ModelFileError("the weights of rescoring do not fit the parts of the recognizer")
+        return Mixing.from_array(self.mixing_, scores, self.chain_ is not None)
 
-    def _bayes(self, classes: NDArray[Any], counts: Floats, rows: Floats) -> CategoricalBayes:
-        features = self.features_.templates(), self.features_.template_of_, self.features_.values_
-        return CategoricalBayes.from_counts(
-            classes, features, counts, rows, smoothing=self.smoothing, n_jobs=self.n_jobs
-        )
-
-    def _classified(self, classifier: Any, rows: PhraseRows, label: Ids, names: list[str]) -> Any:
-        """Phase 2, trained on the rows."""
-        if classifier is not None:
-            return copy.deepcopy(classifier).fit(self._matrix(rows), np.array(names)[label])
-        order = np.argsort(names)  # classes in their order
-        classes = np.array(names)[order]
-        place = np.empty(len(names), np.int64)
-        place[order] = np.arange(len(names))
-        counts = self._class_counts(rows, place[label], len(names))
-        return self._bayes(classes, counts, np.bincount(place[label], minlength=len(names)).astype(np.float64))
-
-    def _class_counts(self, rows: PhraseRows, label: Ints, classes: int) -> Floats:
-        size = len(self.features_.values_)
-        of_feature = np.repeat(label, np.diff(rows.offsets)) * size + rows.ids
-        return np.bincount(of_feature, minlength=classes * size).reshape(classes, size).astype(np.float64)
-
-    def _held_out(
-        self, classifier: Any, rows: PhraseRows, table: TrainingTable, names: list[str], folds: Ints
-    ) -> Floats:
-        """Scores of every row by a classifier without the rows of its fold."""
-        bounds = table.phrases.offsets[folds]
-        parts = []
-        for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            inner = rows_between(rows, first, last)
-            if classifier is None:
-                whole = self.classifier_ if self.counts_ is None else self.counts_
-                place = np.searchsorted(whole.classes_, np.array(names))[table.label[first:last]]
-                counts = whole.counts_ - self._class_counts(inner, place, len(names))
-                size = whole.rows_ - np.bincount(place, minlength=len(names))
-                model = self._bayes(whole.classes_, counts, size)
-            else:
-                rest = np.r_[0:first, last : len(table.label)]
-                model = copy.deepcopy(classifier).fit(self._matrix(rows)[rest], np.array(names)[table.label[rest]])
-            parts.append(self._scores(inner, model))
-        return np.concatenate(parts)
-
-    def _matrix(self, rows: PhraseRows) -> Any:
-        size = len(rows.offsets) - 1, len(self.features_.values_)
-        matrix = sparse.csr_matrix((np.ones(len(rows.ids)), rows.ids, rows.offsets), size)
-        matrix.sum_duplicates()
-        return matrix
-
-    def _scores(self, rows: PhraseRows, model: Any = None) -> Floats:
-        """Logarithms of what phase 2 says of each class, up to a constant."""
-        model = self.classifier_ if model is None else model
-        if isinstance(model, CategoricalBayes):
-            model.n_jobs = self.n_jobs
-            return model.decision_rows(rows.offsets, rows.ids)
-        names = self._all_classes()
-        scores = np.full((len(rows.offsets) - 1, len(names)), -50.0)
-        if len(scores):
-            probability = np.maximum(model.predict_proba(self._matrix(rows)), 1e-20)
-            scores[:, np.searchsorted(names, model.classes_)] = np.log(probability)
-        return scores
-
-    def _log_types(self, scores: Floats) -> Floats:
-        """Logarithms of P(type | name) from scores of all classes."""
-        chosen = scores[:, np.searchsorted(self._all_classes(), self.classes_)]
+    def _log_types(self, scores: list[Floats]) -> Floats:
+        """Logarithms of P(type | name) from scores of all classes, for phrases that are known to be names."""
+        if len(self.mixing_):
+            total: Floats = sum(  # type: ignore[assignment]
+                weight * one for weight, one in zip(self._mixing().types, scores, strict=False)
+            )
+        else:
+            total = scores[0]
+        chosen = total[:, np.searchsorted(self._all_classes(), self.classes_)]
         top = chosen.max(axis=1, initial=-np.inf, keepdims=True)
         return np.asarray(chosen - top - np.log(np.exp(chosen - top).sum(axis=1, keepdims=True)))
 
@@ -443,19 +403,12 @@ class EntityRecognizer(Classifier, Model):
         """Classes of phase 2."""
         return sorted([*self.classes_.tolist(), *([] if self.phrases == "gold" else [NO_NAME])])
 
-    def _groups(self, sentences: list[Any], cells: Any, phrases: Phrases) -> Ints | None:
-        """Numbers of candidates with equal words in one document; None without documents."""
-        starts = document_starts(sentences)
+    def _documents(self, sentences: list[Any], cells: Any) -> Documents | None:
+        """Words and documents of sentences; None without documents."""
+        starts = document_starts(sentences, cells)
         if starts is None:
             return None
-        words = self.features_.word_sums(cells)
-        offsets = cells.offsets()
-        sentence = np.repeat(np.arange(len(sentences)), np.diff(phrases.offsets))
-        first = offsets[sentence]
-        total = words[first + phrases.end] - words[first + phrases.begin]
-        document = document_numbers(starts)[sentence].astype(np.uint64)
-        key = total * np.uint64(0x9E3779B97F4A7C15) + document
-        return np.unique(key, return_inverse=True)[1].astype(np.int64)
+        return Documents(cells.offsets(), self.features_.word_sums(cells), document_numbers(starts))
 
     def candidates(self, X: Iterable[Any]) -> CandidateTable:
         """Return all probable phrases with their probabilities; with phrases="gold" those that Viterbi finds.
@@ -476,17 +429,16 @@ class EntityRecognizer(Classifier, Model):
             ones = np.ones(len(phrases.begin))
             rows = self.features_.rows(cells, phrases)
             return CandidateTable(phrases, rows, ones, ones, self._log_types(self._scores(rows)))
-        *spans, probability = self._candidates(self.extractor_, cells if counting else words)
-        phrases = Phrases(*spans)
-        rows = self.features_.rows(cells, phrases)
-        mixing = Mixing(*self.mixing_.tolist())
-        groups = self._groups(sentences, cells, phrases) if mixing.sharing > 0 else None
-        none = int(np.searchsorted(sorted([*self.classes_.tolist(), NO_NAME]), NO_NAME))
-        scores = self._scores(rows)
-        if self.counts_ is not None and mixing.counts > 0:
-            scores = scores + mixing.counts * self._scores(rows, self.counts_)
-        scored = score_types(scores, none, probability, groups, mixing)
-        return CandidateTable(phrases, rows, probability, scored.name, scored.types)
+        given = cells if counting and self.chain_ is None else words
+        types = self.classes_.tolist()
+        found = find_candidates(self.extractor_, self.chain_, given, types, self.min_probability, self.n_jobs)
+        rows = self.features_.rows(cells, found.phrases)
+        mixing = self._mixing()
+        none = int(np.searchsorted(self._all_classes(), NO_NAME))
+        judges = Judges(self._scores(rows), none, found.probability, found.typed)
+        documents = self._documents(sentences, cells) if mixing.shares else None
+        scored = score_types(judges, found.phrases, documents, mixing)
+        return CandidateTable(found.phrases, rows, found.probability, scored.name, scored.types)
 
     def _recognized(self, X: Iterable[Any]) -> tuple[list[Any], Phrases, Ids, Floats]:
         """Sentences, their names, types and probabilities."""
@@ -496,7 +448,7 @@ class EntityRecognizer(Classifier, Model):
         best = table.name * np.exp(log_p)
         if self.phrases == "gold":
             return sentences, table.phrases, types, best
-        chosen = choose_spans(table.phrases, best, Mixing(*self.mixing_.tolist()).threshold, self.n_jobs)
+        chosen = choose_spans(table.phrases, best, self._mixing().threshold, self.n_jobs)
         return sentences, select_phrases(table.phrases, chosen), types[chosen], best[chosen]
 
 

@@ -1,28 +1,33 @@
-"""Which candidate phrases are names, and of which type: phase 1 and phase 2 joined.
+"""Which candidate phrases are names, and of which type: all that was learnt of them joined.
 
-A candidate has a probability P(span) from phase 1 and scores f_c of classes c from phase 2, among them O, no name:
+A candidate has several judges, each of which may err in its own way:
 
-    P(name | span)  = 1 / (1 + exp(-(a z + b logit P(span) + d)))        z = log sum_{c != O} exp f_c - f_O
-    P(type | name)  = softmax(s f_c), c != O
-    P(span, type)   = P(name | span) P(type | name)
+    scores      f_c of classes c from phase 2, among them O, no name; one set for each classifier
+    span        P(span) of phase 1
+    chain       P(span, type) of a single chain over full tags, where the recognizer has one
 
-Scores of naive Bayes count dependent evidence again and again, so a and s are far below 1; all four are learnt from
-training sentences whose candidates and scores come from models without those sentences (jackknife). Within a document
-candidates with the same words share their types: with t >= 0, learnt in the same way,
+What they say is weighed by regressions, for names by a logistic one and for types by a conditional one:
 
-    log P(type | name) of candidate i  +=  t sum_j P(name_j) log P(type_j | name_j) / (1 + sum_j P(name_j))
+    P(name | span)   = 1 / (1 + exp(-(sum_j a_j z_j + b logit P(span) + c logit sum_t P(span, t) + d)))
+                                                            z_j = log sum_{c != O} exp f_jc - f_jO
+    P(type | name)   = softmax_t (sum_j s_j f_jt + s log P(t | span))
+    P(span, type)    = P(name | span) P(type | name)
 
-j over the other candidates with these words. Chosen is the set without overlaps with the greatest expected F
-(native/entities/candidates.h): half the F that the jackknife reaches is the threshold.
+Scores of naive Bayes count dependent evidence again and again, so their weights are far below 1. Weights are learnt
+from training sentences whose candidates and scores come from models without those sentences (jackknife). Within a
+document candidates with the same words share their types, and shorter ones learn from longer ones that hold their words
+(native/entities/sharing.h), by one more conditional regression on
 
-Where phase 2 is another classifier than naive Bayes, its log-probabilities and the scores of naive Bayes are added,
-f_c = log p_c + w g_c, with the w that explains the classes of the jackknife best: two learners that err differently.
-Reference: Jansche (2002) for the two phases; Dinkelbach (1967) for the threshold.
+    log P(type | name),   the mean of it over candidates of the same words,   the mean over longer candidates
+
+Chosen is the set without overlaps with the greatest expected F (native/entities/candidates.h): half the F that the
+jackknife reaches is the threshold. References: Jansche (2002) for the two phases; Dinkelbach (1967) for the threshold.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,24 +37,87 @@ from textmill.arrays import Floats, Ids, Ints
 from textmill.model import effective_jobs
 from textmill.tasks.entities.phrases import Phrases
 
-__all__ = ["Mixing", "Scored", "choose_spans", "learn_mixing", "score_types", "weight_of_counts"]
+__all__ = ["Documents", "Judges", "Mixing", "Scored", "choose_spans", "learn_mixing", "score_types"]
 
-_TEMPERATURES = np.array([0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8, 1.0, 1.4])
-_COUNT_WEIGHTS = (0.0, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8)
-_SHARINGS = (0.0, 0.25, 0.5, 1.0, 2.0)
 _ROUNDS = 8  # of the threshold
+_SHARED = 3  # weights of sharing
+_LEAST_SHARE = 1e-4  # of a type that the chain over full tags did not find
+
+Loss = Callable[[Floats], tuple[float, Floats, Floats]]  # value, gradient, curvature
+
+
+class Documents(NamedTuple):
+    """Words of sentences and their documents: first tokens, sums over words, and the number of each document."""
+
+    tokens: Ints  # [sentences + 1]
+    sums: NDArray[np.uint64]  # [tokens + 1]
+    number: Ints  # [sentences]
+
+
+class Judges(NamedTuple):
+    """What is said of candidates: scores [candidates, classes] with O at `none`, P(span), P(span, type) or None."""
+
+    scores: list[Floats]
+    none: int
+    span: Floats
+    chain: Floats | None
+
+    def names(self) -> list[Floats]:
+        """Columns that speak for a name."""
+        others = [np.delete(scores, self.none, axis=1) for scores in self.scores]
+        columns = [_log_sum(rest) - scores[:, self.none] for rest, scores in zip(others, self.scores, strict=True)]
+        columns.append(_logit(self.span))
+        if self.chain is not None:
+            columns.append(_logit(self.chain.sum(axis=1)))
+        return [*columns, np.ones(len(self.span))]
+
+    def types(self) -> list[Floats]:
+        """Columns [candidates, types] that speak for types."""
+        columns = [np.delete(scores, self.none, axis=1) for scores in self.scores]
+        if self.chain is not None:
+            columns.append(_log_shares(self.chain))
+        return columns
 
 
 class Mixing(NamedTuple):
-    """How phases are joined."""
+    """Weights of judges."""
 
-    score: float  # a
-    span: float  # b
-    bias: float  # d
-    temperature: float  # s
-    sharing: float  # t
+    name: tuple[float, ...]  # of Judges.names
+    types: tuple[float, ...]  # of Judges.types
+    sharing: tuple[float, ...]  # own, same words, longer names
     threshold: float  # P(span, type) from which a candidate adds to F
-    counts: float = 0.0  # w
+
+    def to_array(self) -> Floats:
+        """All weights, one after the other."""
+        return np.array([*self.name, *self.types, *self.sharing, self.threshold])
+
+    @classmethod
+    def from_array(cls, weights: Floats, scores: int, chain: bool) -> Self:
+        """The weights for so many sets of scores, with or without a chain over full tags.
+
+        >>> Mixing.from_array(np.arange(8.0), 1, False)
+        Mixing(name=(0.0, 1.0, 2.0), types=(3.0,), sharing=(4.0, 5.0, 6.0), threshold=7.0)
+        """
+        names, types = scores + 2 + chain, scores + chain
+        values = weights.tolist()
+        cuts = np.cumsum([names, types, _SHARED]).tolist()
+        return cls(
+            tuple(values[: cuts[0]]), tuple(values[cuts[0] : cuts[1]]), tuple(values[cuts[1] : cuts[2]]), values[-1]
+        )
+
+    @staticmethod
+    def size(scores: int, chain: bool) -> int:
+        """The number of weights.
+
+        >>> Mixing.size(1, False), Mixing.size(2, True)
+        (8, 12)
+        """
+        return 2 * (scores + chain) + 2 + _SHARED + 1
+
+    @property
+    def shares(self) -> bool:
+        """Whether candidates of a document have to do with each other."""
+        return any(weight != 0.0 for weight in self.sharing[1:])
 
 
 class Scored(NamedTuple):
@@ -59,14 +127,12 @@ class Scored(NamedTuple):
     types: Floats
 
 
-def score_types(scores: Floats, none: int, probability: Floats, groups: Ints | None, mixing: Mixing) -> Scored:
-    """Join the phases; `none` is the class O, `groups` numbers candidates of equal words in one document."""
-    others = np.delete(scores, none, axis=1)
-    margin = _log_sum(others) - scores[:, none]
-    name = _expit(mixing.score * margin + mixing.span * _logit(probability) + mixing.bias)
-    types = _log_softmax(mixing.temperature * others)
-    if groups is not None and mixing.sharing > 0:
-        types = _shared(types, name, groups, mixing.sharing)
+def score_types(judges: Judges, phrases: Phrases, documents: Documents | None, mixing: Mixing) -> Scored:
+    """Join what the judges say."""
+    name = _expit(_weighted(judges.names(), mixing.name))
+    types = _log_softmax(_weighted(judges.types(), mixing.types))
+    if documents is not None and mixing.shares:
+        types = _log_softmax(_weighted([types, *_elsewhere(phrases, documents, name, types)], mixing.sharing))
     return Scored(name, types)
 
 
@@ -77,59 +143,31 @@ def choose_spans(phrases: Phrases, best: Floats, threshold: float, n_jobs: int |
     return chosen.astype(bool)
 
 
-def learn_mixing(
-    phrases: Phrases, scores: Floats, none: int, probability: Floats, gold: Ids, n_gold: int, groups: Ints | None
-) -> Mixing:
+def learn_mixing(judges: Judges, phrases: Phrases, gold: Ids, n_gold: int, documents: Documents | None) -> Mixing:
     """Learn all weights from held-out candidates; `gold` has their classes, `n_gold` counts gold phrases."""
-    others = np.delete(scores, none, axis=1)
-    margin = _log_sum(others) - scores[:, none]
-    names = gold != none
-    columns = [margin, _logit(probability), np.ones(len(margin))]
-    a, b, d = _logistic(columns, names.astype(np.float64)).tolist()
-    place = np.where(gold > none, gold - 1, gold)[names]
-
-    rows_of_names = np.arange(len(place))
-
-    def likelihood(types: Floats) -> float:
-        return float(types[rows_of_names, place].sum())
-
-    s = max(_TEMPERATURES.tolist(), key=lambda s: likelihood(_log_softmax(s * others[names])))
-    mixing = Mixing(a, b, d, s, 0.0, 0.5)
-    if groups is not None:
-        plain = score_types(scores, none, probability, None, mixing)
-        shared = [likelihood(_shared(plain.types, plain.name, groups, t)[names]) for t in _SHARINGS]
-        mixing = mixing._replace(sharing=_SHARINGS[int(np.argmax(shared))])
-    return mixing._replace(threshold=_threshold(phrases, scores, none, probability, gold, n_gold, groups, mixing))
+    names = gold != judges.none
+    name_weights = _logistic(judges.names(), names.astype(np.float64))
+    place = np.where(gold > judges.none, gold - 1, gold)[names]
+    type_weights = _conditional([column[names] for column in judges.types()], place)
+    mixing = Mixing(tuple(name_weights.tolist()), tuple(type_weights.tolist()), (1.0, 0.0, 0.0), 0.5)
+    if documents is not None:
+        plain = score_types(judges, phrases, None, mixing)
+        columns = [plain.types, *_elsewhere(phrases, documents, *plain)]
+        sharing = _conditional([column[names] for column in columns], place)
+        mixing = mixing._replace(sharing=tuple(sharing.tolist()))
+    scored = score_types(judges, phrases, documents, mixing)
+    return mixing._replace(threshold=_threshold(scored, judges.none, phrases, gold, n_gold))
 
 
-def weight_of_counts(log_probability: Floats, counts: Floats, gold: Ids) -> float:
-    """The weight w of naive Bayes beside another classifier that gives the gold classes the greatest likelihood.
-
-    >>> certain, doubtful = np.log([[0.5, 0.5]] * 4), np.array([[3.0, 0.0], [0.0, 3.0]] * 2)
-    >>> weight_of_counts(certain, doubtful, np.array([0, 1, 0, 1], np.int32))
-    0.8
-    """
-    rows = np.arange(len(gold))
-
-    def likelihood(weight: float) -> float:
-        scores = log_probability + weight * counts
-        return max(float(_log_softmax(s * scores)[rows, gold].sum()) for s in _TEMPERATURES[4:].tolist())
-
-    return max(_COUNT_WEIGHTS, key=likelihood)
+def _elsewhere(phrases: Phrases, documents: Documents, name: Floats, types: Floats) -> tuple[Floats, Floats]:
+    """What documents say of the same words, and of longer names that hold them."""
+    same, longer = np.empty_like(types), np.empty_like(types)
+    native.share_types(tuple(documents), *phrases, name, np.ascontiguousarray(types), same, longer)
+    return same, longer
 
 
-def _threshold(
-    phrases: Phrases,
-    scores: Floats,
-    none: int,
-    probability: Floats,
-    gold: Ids,
-    n_gold: int,
-    groups: Ints | None,
-    mixing: Mixing,
-) -> float:
+def _threshold(scored: Scored, none: int, phrases: Phrases, gold: Ids, n_gold: int) -> float:
     """Half the F of the best set, found by taking half the F of the set so far."""
-    scored = score_types(scores, none, probability, groups, mixing)
     best = scored.name * np.exp(scored.types.max(axis=1, initial=-np.inf))
     predicted = scored.types.argmax(axis=1) if scored.types.shape[1] else np.zeros(len(gold), np.int64)
     right = predicted + (predicted >= none) == gold
@@ -141,13 +179,18 @@ def _threshold(
     return threshold
 
 
-def _shared(types: Floats, name: Floats, groups: Ints, sharing: float) -> Floats:
-    size = int(groups.max(initial=-1)) + 1
-    mass = np.bincount(groups, weights=name, minlength=size)[groups] - name
-    total = np.stack([np.bincount(groups, weights=name * column, minlength=size)[groups] for column in types.T], axis=1)
-    others = total - name[:, None] * types
-    mixed = types + sharing * others / (1.0 + np.maximum(mass, 0.0))[:, None]
-    return _log_softmax(mixed)
+def _weighted(columns: list[Floats], weights: tuple[float, ...]) -> Floats:
+    """Sums by NumPy alone, which are the same anywhere."""
+    total = columns[0] * weights[0]
+    for column, weight in zip(columns[1:], weights[1:], strict=True):
+        total += weight * column
+    return total
+
+
+def _log_shares(chain: Floats) -> Floats:
+    size = max(chain.shape[1], 1)
+    shares = (chain + _LEAST_SHARE) / (chain.sum(axis=1, keepdims=True) + size * _LEAST_SHARE)
+    return np.asarray(np.log(shares))
 
 
 def _log_sum(rows: Floats) -> Floats:
@@ -160,7 +203,7 @@ def _log_softmax(rows: Floats) -> Floats:
 
 
 def _logit(p: Floats) -> Floats:
-    safe = np.clip(p, 1e-9, 1 - 1e-9)
+    safe = np.clip(p, 1e-6, 1 - 1e-6)
     return np.asarray(np.log(safe) - np.log1p(-safe))
 
 
@@ -168,31 +211,53 @@ def _expit(x: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -500.0, 500.0))))
 
 
-def _logistic(columns: list[Floats], truth: Floats, l2: float = 1e-3) -> Floats:
-    """Weights of a small logistic regression, by Newton's method; sums by NumPy alone, which are the same anywhere."""
-    size = len(columns)
-    weights = np.zeros(size)
+def _logistic(columns: list[Floats], truth: Floats) -> Floats:
+    """Weights of a small logistic regression."""
 
-    def margins(at: Floats) -> Floats:
-        total = np.zeros(len(truth))
-        for weight, column in zip(at.tolist(), columns, strict=True):
-            total += weight * column
-        return total
-
-    def loss(at: Floats) -> float:
-        x = margins(at)
-        return float((np.logaddexp(0.0, x) - truth * x).sum() + l2 / 2 * (at * at).sum())
-
-    value = loss(weights)
-    for _ in range(50):
-        p = _expit(margins(weights))
-        gradient = np.array([((p - truth) * column).sum() for column in columns]) + l2 * weights
+    def loss(weights: Floats) -> tuple[float, Floats, Floats]:
+        x = _weighted(columns, tuple(weights.tolist()))
+        p = _expit(x)
+        gradient = np.array([((p - truth) * column).sum() for column in columns])
         spread = p * (1 - p)
-        curvature = np.array([[(spread * one * two).sum() for one in columns] for two in columns]) + l2 * np.eye(size)
+        curvature = np.array([[(spread * one * two).sum() for one in columns] for two in columns])
+        return float((np.logaddexp(0.0, x) - truth * x).sum()), gradient, curvature
+
+    return _newton(loss, np.zeros(len(columns)))
+
+
+def _conditional(columns: list[Floats], gold: Ints) -> Floats:
+    """Weights of a softmax over types, one for each column [rows, types]."""
+    rows = np.arange(len(gold))
+
+    def loss(weights: Floats) -> tuple[float, Floats, Floats]:
+        log_p = _log_softmax(_weighted(columns, tuple(weights.tolist())))
+        p = np.exp(log_p)
+        means = [(p * column).sum(axis=1) for column in columns]
+        gradient = np.array([(m - c[rows, gold]).sum() for m, c in zip(means, columns, strict=True)])
+        curvature = np.array(
+            [
+                [((p * one * two).sum(axis=1) - m * n).sum() for one, m in zip(columns, means, strict=True)]
+                for two, n in zip(columns, means, strict=True)
+            ]
+        )
+        return float(-log_p[rows, gold].sum()), gradient, curvature
+
+    return _newton(loss, np.full(len(columns), 0.3))
+
+
+def _newton(loss: Loss, weights: Floats, l2: float = 1e-2) -> Floats:
+    """The weights of the smallest loss with an L2 penalty, by Newton's method with steps that are halved."""
+
+    def penalized(at: Floats) -> tuple[float, Floats, Floats]:
+        value, gradient, curvature = loss(at)
+        return value + l2 / 2 * float((at * at).sum()), gradient + l2 * at, curvature + l2 * np.eye(len(at))
+
+    value, gradient, curvature = penalized(weights)
+    for _ in range(50):
         step = np.linalg.solve(curvature, gradient)
-        while (new := loss(weights - step)) > value and np.abs(step).max() > 1e-7:
+        while (new := penalized(weights - step))[0] > value and np.abs(step).max() > 1e-7:
             step /= 2
-        weights, value = weights - step, new
+        weights, (value, gradient, curvature) = weights - step, new
         if np.abs(step).max() < 1e-7:
             break
     return weights

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill._native import entities as native
 from textmill.arrays import Ids, Ints
 from textmill.corpus import Sentence
 from textmill.errors import DataError
@@ -131,28 +132,38 @@ def tags_from_spans(phrases: Phrases, label: Ids, labels: Sequence[str], lengths
     code[inner] = np.repeat(2 * label + 2, length)
     code[first] = 2 * label + 1
     names = ["O", *(f"{letter}-{name}" if name else letter for name in labels for letter in "BI")]
-    tags = list(map(names.__getitem__, code.tolist()))
-    return [tags[begin:end] for begin, end in pairwise(offsets.tolist())]
+    tags: list[list[str]] = native.spelled(code, offsets, names)
+    return tags
 
 
-def document_starts(X: Sequence[Any]) -> NDArray[np.bool_] | None:
+def document_starts(X: Sequence[Any], cells: Any) -> NDArray[np.bool_] | None:
     """Which sentences begin a document: those with a mark, else those that are a date-line; None without any.
 
-    >>> document_starts([["Mérida", ",", "25", "may", "(", "EFE", ")", "."], ["Hoy", "."]]).tolist()
+    `cells` are the words of the sentences, interned.
+
+    >>> from textmill.sequence import CountedMarkov
+    >>> X = [["Mérida", ",", "25", "may", "(", "EFE", ")", "."], ["Hoy", "."]]
+    >>> document_starts(X, CountedMarkov().cells(X)).tolist()
     [True, False]
     """
     if any(isinstance(sentence, Sentence) and sentence.document is not None for sentence in X):
         starts = [isinstance(sentence, Sentence) and sentence.document is not None for sentence in X]
-    else:
-        starts = [len(sentence) < _LONGEST_DATELINE and _is_dateline(sentence) for sentence in X]
-    return np.array(starts, np.bool_) if any(starts) else None
+        return np.array(starts, np.bool_)
+    found = np.zeros(len(X), np.bool_)
+    offsets = cells.offsets()
+    bracket = cells.find(0, "(")
+    if bracket >= 0:
+        has = np.searchsorted(offsets, np.flatnonzero(cells.ids(0) == bracket), side="right") - 1
+        for s in np.unique(has[np.diff(offsets)[has] < _LONGEST_DATELINE]).tolist():
+            found[s] = _is_dateline(X[s])
+    return found if found.any() else None
 
 
 def _is_dateline(sentence: Any) -> bool:
     texts: Sequence[Any] = sentence.column(0) if isinstance(sentence, Sentence) else sentence
     if texts and not isinstance(texts[0], str):
         texts = [word[0] for word in texts]
-    return "(" in texts and _DATELINE.search(" ".join(texts)) is not None
+    return _DATELINE.search(" ".join(texts)) is not None
 
 
 def document_numbers(starts: NDArray[np.bool_]) -> Ints:

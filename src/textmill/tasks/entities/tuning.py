@@ -75,9 +75,8 @@ def _trials() -> Iterator[tuple[str, Any]]:
 def _changed(model: EntityRecognizer, name: str, value: Any) -> EntityRecognizer | None:
     """A recognizer with one other setting; None where it is the same."""
     settings = model.get_params(deep=False)
-    extractor, features, _ = parts_of_preset(model.preset, model.language, model.n_jobs)
-    features = model.features or features
-    extractor = model.extractor or extractor
+    parts = parts_of_preset(model.preset, model.language, model.n_jobs)
+    features, extractor = model.features or parts.features, model.extractor or parts.extractor
     if name == "smoothing":
         if model.smoothing == value:
             return None
