@@ -84,7 +84,7 @@ def quality(data: Path, test: bool = False, strong: bool = True) -> None:
 
 
 def chains(data: Path) -> None:
-    """Print F of extraction on testa by kind of chain: orders, smoothing, joint."""
+    """Print F of extraction on testa by kind of chain: orders, smoothing, joint, and without the label before."""
     X, y = _read(data, "train", None)
     X_dev, y_dev = _read(data, "testa", None)
     bare, gold = ([[tag[:1] for tag in tags] for tags in part] for part in (y, y_dev))
@@ -98,6 +98,16 @@ def chains(data: Path) -> None:
         "hard": CountedMarkov(smoothing="hard"),
     }.items():
         print(name, _f1(_named(gold), _named(model.fit(X, bare).predict(X_dev))), flush=True)
+    # each token a sequence of its own, the word before in a second column: no label is ever before
+    chain = [pattern.replace("[-1,0", "[0,1") for pattern in default_chain()]
+    alone = CountedMarkov(patterns=chain, scheme=None).fit(_alone(X), [[tag] for tags in bare for tag in tags])
+    tags = iter(tag for (tag,) in alone.predict(_alone(X_dev)))
+    predicted = [[next(tags) for _ in words] for words in X_dev]
+    print("without the label before", _f1(_named(gold), _named(predicted)), flush=True)
+
+
+def _alone(X: Sentences) -> list[list[tuple[str, str]]]:
+    return [[pair] for words in X for pair in zip(words, ["_", *words[:-1]], strict=True)]
 
 
 def _named(y: Sentences) -> Sentences:
