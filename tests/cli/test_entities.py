@@ -41,6 +41,15 @@ def test_labels_are_one_more_column(folder):
     assert (folder / "out.conll").read_text(encoding="utf-8") == out
 
 
+def test_other_marks_begin_documents(folder):
+    lines = (folder / "test.conll").read_text(encoding="utf-8")
+    (folder / "marked.conll").write_text("###MEDLINE:1\n\n" + lines, encoding="utf-8")
+    out = run("label", folder / "m.mill", folder / "marked.conll", "--document", "###MEDLINE:")
+    assert out == "###MEDLINE:1\n\n" + run("label", folder / "m.mill", folder / "test.conll")
+    scored = run("evaluate", folder / "m.mill", folder / "marked.conll", "--document", "###MEDLINE:")
+    assert "processed" in scored
+
+
 def test_names_are_printed_as_json(folder):
     rows = [json.loads(line) for line in run("label", folder / "m.mill", folder / "test.conll", "--json").splitlines()]
     assert len(rows) == 60

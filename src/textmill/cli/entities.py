@@ -16,6 +16,9 @@ from textmill.cli._tables import Printed
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill entities train`.")]
+_Document = Annotated[
+    str, typer.Option(metavar="MARK", help="How lines between documents of a column file begin, such as ###MEDLINE:.")
+]
 _Encoding = Annotated[str, typer.Option(help="Encoding of column files and texts, such as latin-1.")]
 
 
@@ -35,6 +38,7 @@ def train(
     ] = None,
     dev: Annotated[str | None, typer.Option(metavar="FILE", help="Tagged file to evaluate or tune on.")] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Try settings on --dev and keep the best (counted).")] = False,
+    document: _Document = "-DOCSTART-",
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
 ) -> None:
@@ -47,11 +51,11 @@ def train(
 
     if tune and dev is None:
         raise typer.BadParameter("--tune needs --dev, a tagged file to try settings on")
-    X, y = read_entities(data, encoding=encoding)
+    X, y = read_entities(data, document=document, encoding=encoding)
     model = EntityRecognizer(
         preset=preset, language=language, phrases=phrases, default_label=default_label, n_jobs=jobs
     )
-    held_out = None if dev is None else read_entities(dev, encoding=encoding)
+    held_out = None if dev is None else read_entities(dev, document=document, encoding=encoding)
     if tune and held_out is not None:
         model, tried = tune_entities(model, X, y, *held_out)
         table = Printed({"setting": "", "value": "", "f1": ".4f", "better": ""})
@@ -76,6 +80,7 @@ def label(
         bool, typer.Option("--text", help="DATA is running text; print the names with their places.")
     ] = False,
     json: JsonLines = False,
+    document: _Document = "-DOCSTART-",
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
 ) -> None:
@@ -94,7 +99,7 @@ def label(
         if text:
             lines = _names_of_text(recognizer, data, encoding, json)
         else:
-            sentences = read_columns(data, document="-DOCSTART-", encoding=encoding)
+            sentences = read_columns(data, document=document, encoding=encoding)
             lines = _labeled_lines(label_entities(recognizer, sentences), json)
         for line in lines:
             out.write(line + "\n")
@@ -106,6 +111,7 @@ def evaluate(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Column file: words first, IOB tags last.")],
     report: Annotated[Path | None, further_output("Page to write: both phases, and errors with context.")] = None,
     json: Json = False,
+    document: _Document = "-DOCSTART-",
     encoding: _Encoding = "utf-8",
     jobs: Jobs = None,
 ) -> None:
@@ -118,7 +124,7 @@ def evaluate(
 
     recognizer: Any = load(model, expect=EntityRecognizer)
     recognizer.set_params(n_jobs=jobs)
-    X, y = read_entities(data, encoding=encoding)
+    X, y = read_entities(data, document=document, encoding=encoding)
     result = evaluate_entities(recognizer, X, y)
     if report is not None:
         entity_report(result).write(report)

@@ -1,7 +1,8 @@
 """Files in and out: tagged sentences to learn from, sentences and running text to label.
 
-Column files have one token a line: the word first, the tag last, anything in between; `-DOCSTART-` lines begin
-documents (corpus/columns.py). Files are labeled some sentences at a time, whole documents together.
+Column files have one token per line: the word first, the tag last, anything in between; lines that begin with a mark,
+`-DOCSTART-` if no other is given, begin documents (corpus/columns.py). Files are labeled some sentences at a time,
+whole documents together.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ class TextEntity(NamedTuple):
     text: str
 
 
-def read_entities(source: Any, *, encoding: str = "utf-8") -> EntityData:
+def read_entities(source: Any, *, document: str = _MARK, encoding: str = "utf-8") -> EntityData:
     """Read a column file whose first column is the word and whose last one is the tag.
+
+    `document` is how lines between documents begin.
 
     >>> import io
     >>> data = read_entities(io.BytesIO(b"Ana NP B-PER\\nduerme V O\\n"))
@@ -47,7 +50,7 @@ def read_entities(source: Any, *, encoding: str = "utf-8") -> EntityData:
     """
     X: list[Sentence] = []
     y: list[list[str]] = []
-    for sentence in read_columns(source, document=_MARK, encoding=encoding):
+    for sentence in read_columns(source, document=document, encoding=encoding):
         if sentence.column(0)[0].startswith(('{"', '[{"')):
             fault = (
                 "JSON is no column file; give one token per line, the word first and its tag last, as in 'Ana B-PER'"
