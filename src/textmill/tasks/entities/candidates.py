@@ -66,7 +66,7 @@ class TrainingTable(NamedTuple):
     label: Ids
     probability: Floats  # 0 for gold phrases that are no candidates
     typed: Floats | None
-    found: NDArray[np.bool_]  # whether it is a candidate
+    proposed: NDArray[np.bool_]  # whether it is a candidate
 
 
 def words_of(sentence: Any) -> list[str]:
@@ -161,14 +161,14 @@ def join_gold(candidates: Found, spans: TaggedSpans) -> TrainingTable:
     key = np.concatenate([sides[0], sides[1][missing]])
     rank = _rank(key)
     more = int(missing.sum())
-    found = np.concatenate([np.ones(len(sides[0]), bool), np.zeros(more, bool)])[rank]
+    proposed = np.concatenate([np.ones(len(sides[0]), bool), np.zeros(more, bool)])[rank]
     label = np.concatenate([label, spans.label[missing] + 1])[rank]
     probability = np.concatenate([candidates.probability, np.zeros(more)])[rank]
     typed = candidates.typed
     if typed is not None:
         typed = np.concatenate([typed, np.zeros((more, typed.shape[1]))])[rank]
     phrases = _phrases(key[rank], len(candidates.offsets) - 1)
-    return TrainingTable(phrases, label.astype(np.int32), probability, typed, found)
+    return TrainingTable(phrases, label.astype(np.int32), probability, typed, proposed)
 
 
 def _keys(phrases: Phrases) -> Ints:

@@ -45,10 +45,10 @@ def jackknife_counts(extractor: CountedMarkov, data: Any, folds: Ints, least: fl
     """Candidates of training sentences by the counts without those of their fold; `data` is what was counted."""
     tests = data.offsets, data.bigram.indptr, data.bigram.ids
     begin, inside = _letters(extractor, "")
-    found = native.jackknife_candidates(
+    arrays = native.jackknife_candidates(
         extractor.table(), tests, data.labels, folds, begin, inside, least, effective_jobs(n_jobs)
     )
-    return Found(*found)
+    return Found(*arrays)
 
 
 def jackknife_by_training(
@@ -89,8 +89,8 @@ def _spans(chain: Any, words: Any, suffixes: list[str], least: float, n_jobs: in
     for source, size in zip(sources, sizes, strict=True):
         for suffix, part in zip(suffixes, parts, strict=True):
             if f"B{suffix}" in names:  # a fold may have no names
-                found = native.find_candidates(source, *_letters(chain, suffix), least, threads)
-                part.append(Found(*found))
+                arrays = native.find_candidates(source, *_letters(chain, suffix), least, threads)
+                part.append(Found(*arrays))
             else:
                 none: Ids = np.empty(0, np.int32)
                 part.append(Found(np.zeros(size + 1, np.int64), none, none, np.empty(0)))

@@ -177,7 +177,7 @@ class EntityRecognizer(Classifier, Model):
             return self
         folds = self._bounds(len(words))
         if counting and new.chain is None:
-            found = jackknife_counts(extractor, data, folds, self.min_probability, self.n_jobs)
+            candidates = jackknife_counts(extractor, data, folds, self.min_probability, self.n_jobs)
         else:
             bare = bare_tags(spans.phrases, lengths)
             full = tags_from_spans(spans.phrases, spans.label, spans.labels, lengths)
@@ -192,8 +192,8 @@ class EntityRecognizer(Classifier, Model):
                     parts.chain.fit(rest, [*full[:first], *full[last:]])
                 return parts.extractor, parts.chain
 
-            found = jackknife_by_training(train, words, spans.labels, folds, self.min_probability, self.n_jobs)
-        self._learn_phrases(join_gold(found, spans), new.classifier, sentences, cells, folds, spans)
+            candidates = jackknife_by_training(train, words, spans.labels, folds, self.min_probability, self.n_jobs)
+        self._learn_phrases(join_gold(candidates, spans), new.classifier, sentences, cells, folds, spans)
         return self
 
     def _learn_phrases(
@@ -209,7 +209,7 @@ class EntityRecognizer(Classifier, Model):
             self.counts_ = learner.train(None, data)
             held.append(learner.held_out(self.counts_, None, data, bounds))
         place = np.searchsorted(self._all_classes(), np.array(names)).astype(np.int32)
-        real = table.found
+        real = table.proposed
         judges = Judges(
             [scores[real] for scores in held], int(place[0]), table.probability[real],
             None if table.typed is None else table.typed[real],
@@ -340,16 +340,16 @@ class EntityRecognizer(Classifier, Model):
     def _new_parts(self) -> Parts:
         """The parts, new ones of the preset or copies of those given."""
         parts = parts_of_preset(self.preset, self.language, self.n_jobs)
-        given = {
+        own = {
             name: copy.deepcopy(getattr(self, name))
             for name in ("extractor", "chain")
             if getattr(self, name) is not None
         }
         if self.features is not None:
-            given["features"] = PhraseFeatures(**self.features.get_params(deep=False))
+            own["features"] = PhraseFeatures(**self.features.get_params(deep=False))
         if self.classifier is not None:
-            given["classifier"] = self.classifier
-        return parts._replace(**given)
+            own["classifier"] = self.classifier
+        return parts._replace(**own)
 
     def _classifiers(self) -> PhraseClassifiers:
         return PhraseClassifiers(self.features_, self.smoothing, self.n_jobs)
@@ -429,16 +429,16 @@ class EntityRecognizer(Classifier, Model):
             ones = np.ones(len(phrases.begin))
             rows = self.features_.rows(cells, phrases)
             return CandidateTable(phrases, rows, ones, ones, self._log_types(self._scores(rows)))
-        given = cells if counting and self.chain_ is None else words
+        source = cells if counting and self.chain_ is None else words
         types = self.classes_.tolist()
-        found = find_candidates(self.extractor_, self.chain_, given, types, self.min_probability, self.n_jobs)
-        rows = self.features_.rows(cells, found.phrases)
+        spans = find_candidates(self.extractor_, self.chain_, source, types, self.min_probability, self.n_jobs)
+        rows = self.features_.rows(cells, spans.phrases)
         mixing = self._mixing()
         none = int(np.searchsorted(self._all_classes(), NO_NAME))
-        judges = Judges(self._scores(rows), none, found.probability, found.typed)
+        judges = Judges(self._scores(rows), none, spans.probability, spans.typed)
         documents = self._documents(sentences, cells) if mixing.shares else None
-        scored = score_types(judges, found.phrases, documents, mixing)
-        return CandidateTable(found.phrases, rows, found.probability, scored.name, scored.types)
+        scored = score_types(judges, spans.phrases, documents, mixing)
+        return CandidateTable(spans.phrases, rows, spans.probability, scored.name, scored.types)
 
     def _recognized(self, X: Iterable[Any]) -> tuple[list[Any], Phrases, Ids, Floats]:
         """Sentences, their names, types and probabilities."""

@@ -149,14 +149,14 @@ def document_starts(X: Sequence[Any], cells: Any) -> NDArray[np.bool_] | None:
     if any(isinstance(sentence, Sentence) and sentence.document is not None for sentence in X):
         starts = [isinstance(sentence, Sentence) and sentence.document is not None for sentence in X]
         return np.array(starts, np.bool_)
-    found = np.zeros(len(X), np.bool_)
+    begins = np.zeros(len(X), np.bool_)
     offsets = cells.offsets()
     bracket = cells.find(0, "(")
     if bracket >= 0:
         has = np.searchsorted(offsets, np.flatnonzero(cells.ids(0) == bracket), side="right") - 1
         for s in np.unique(has[np.diff(offsets)[has] < _LONGEST_DATELINE]).tolist():
-            found[s] = _is_dateline(X[s])
-    return found if found.any() else None
+            begins[s] = _is_dateline(X[s])
+    return begins if begins.any() else None
 
 
 def _is_dateline(sentence: Any) -> bool:
