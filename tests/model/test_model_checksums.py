@@ -227,3 +227,12 @@ def test_opening_does_not_read_what_verify_reads(tmp_path):
     opened, verified = json.loads(done.stdout)
     assert opened < 10_000_000
     assert verified > 50_000_000
+
+
+def test_a_description_nested_too_deeply_for_its_checksum_is_refused(monkeypatch):
+    def deep(*_):
+        raise RecursionError
+
+    monkeypatch.setattr(checksums, "header_checksum", deep)
+    with pytest.raises(ModelFileError, match="nested too deeply"):
+        checksums.check_header({"crc32": {"arrays": {}, "header": "00000000"}}, {})

@@ -298,3 +298,29 @@ def test_regressors_need_targets():
 def test_jobs_are_the_cores_of_this_process(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(3) if pid == 0 else range(64))
     assert (effective_jobs(None), effective_jobs(-2)) == (3, 2)
+
+
+class Holder(Estimator):
+    """A parameter of any kind."""
+
+    def __init__(self, *, by: object = 0.5, inner: object = None) -> None:
+        self.by = by
+        self.inner = inner
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (list(range(30)), "[0, 1, 2, 3, 4, ... 30 in all]"),
+        (tuple(range(30)), "(0, 1, 2, 3, 4, ... 30 in all)"),
+        ({f"w{i:02}" for i in range(30)}, "{'w00', 'w01', 'w02', 'w03', 'w04', ... 30 in all}"),
+        (dict.fromkeys(range(30), "x"), "{0: 'x', 1: 'x', 2: 'x', 3: 'x', 4: 'x', ... 30 in all}"),
+    ],
+)
+def test_long_parameters_are_shown_by_their_beginning(value, text):
+    assert repr(Holder(inner=value)) == f"Holder(inner={text})"
+
+
+def test_a_number_equal_to_the_default_is_not_shown():
+    assert repr(Holder(by=float("0.50"))) == "Holder()"
+    assert repr(Holder(by=Holder())) == "Holder(by=Holder())"

@@ -466,3 +466,35 @@ def test_damaged_files_on_record_are_refused(path):
     with pytest.raises(ModelFileError) as fault:
         load(path, verify=True)
     assert str(fault.value).startswith(f"{path}: ")
+
+
+def test_the_shortest_header_is_one_of_another_program(tmp_path):
+    path = tmp_path / "other.mill"
+    path.write_bytes((2).to_bytes(8, "little") + b"{}")
+    with pytest.raises(ModelFileError, match="of another program"):
+        read(path)
+
+
+def test_a_file_that_cannot_be_mapped_is_named_with_the_reason(tmp_path, monkeypatch):
+    write(tmp_path / "a.mill", SMALL)
+
+    def refuse(*_, **__):
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr(file.np, "memmap", refuse)
+    with pytest.raises(ModelFileError, match="cannot be mapped into memory"):
+        read(tmp_path / "a.mill")
+
+
+@pytest.mark.parametrize(
+    ("path", "unfinished"),
+    [
+        ("models/.lda.mill.saving-x81kd2_a/unfinished", True),
+        ("models/unfinished", False),
+        ("models/.lda.mill.saving-x81kd2_a/lda.mill", False),
+        ("models/.hidden/unfinished", False),
+        ("models/lda.mill.saving-x81kd2_a/unfinished", False),
+    ],
+)
+def test_only_what_a_killed_save_leaves_is_unfinished(path, unfinished):
+    assert file.is_unfinished(path) is unfinished

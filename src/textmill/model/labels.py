@@ -59,7 +59,9 @@ def labels_of(y: Any, rows: int, classes: NDArray[Any]) -> Ids:
     unknown = classes[np.minimum(places, len(classes) - 1)] != labels
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise DataError(f"y has the label {labels[row]!r} in row {row}, which is not one of {classes.tolist()}")
+        raise DataError(
+            f"y has the label {labels.tolist()[row]!r} in row {row}, which is not one of {classes.tolist()}"
+        )
     return places.astype(np.int32)
 
 
