@@ -1,8 +1,8 @@
 """Kanji from readings on the surnames of JMnedict, as jamdict-data of PyPI brings them.
 
-What EM finds, and what its last step drops. Readings are cut into training and test by a hash, so that no test reading
-was seen; all names of a reading are right. A reading of a kanji in the dictionary (KANJIDIC) counts where the surnames
-show it: at least twice in names that the dictionary's readings cut in one way only.
+What EM finds, and what its last step drops. Pairs are cut into training and test by a hash; the best name of a test
+reading is right if the dictionary has it with that reading. A reading of a kanji in the dictionary (KANJIDIC) counts
+where the surnames show it: at least twice in names that the dictionary's readings cut in one way only.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ def table() -> list[str]:
         reading = romanize(kana)
         if reading and re.fullmatch(r"[\u4e00-\u9fff々]{1,4}", kanji):
             names.setdefault(reading, set()).add(kanji)
-    test = sorted(reading for reading in names if zlib.crc32(reading.encode()) % 10 == 0)
-    train = [(reading, kanji) for reading in sorted(set(names) - set(test)) for kanji in sorted(names[reading])]
+    pairs = [(reading, kanji) for reading in sorted(names) for kanji in sorted(names[reading])]
+    train = [pair for pair in pairs if zlib.crc32("".join(pair).encode()) % 10]
+    test = sorted({reading for reading, _ in set(pairs) - set(train)})
     readings, kanji = zip(*train, strict=True)
     dictionary = _dictionary(database)
     shown = _shown(train, dictionary)
     common = {c for c, _ in Counter(c for _, name in train for c in name).most_common(_COMMON)}
     asked = [(c, reading) for (c, reading), n in shown.items() if n >= _SEEN and c in common]
     lines = [
-        f"{len(train)} pairs to train on, {len(test)} test readings of {sum(len(names[r]) for r in test)} names; "
+        f"{len(train)} pairs to train on, {len(test)} test readings; "
         f"{len(asked)} readings of the {_COMMON} most common kanji",
         "",
         "| source | channel | ACC | readings in the channel | of the dictionary's readings found |",

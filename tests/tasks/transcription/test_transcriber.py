@@ -248,7 +248,7 @@ def test_kanji_channel_has_the_numbers_of_the_paper():
 
 def test_names_in_kanji_equal_enumeration():
     readings, names = sample_kanji()
-    model = KanjiRestorer(method="em", beam=10_000).fit(readings, names)
+    model = KanjiRestorer(width=None, method="em", beam=10_000).fit(readings, names)
     channel = {
         (link[0][0], link[1]): p
         for link, p in zip(model.channel_.links_, np.exp(model.channel_.log_probabilities_).tolist(), strict=True)

@@ -97,6 +97,7 @@ class KanjiRestorer(Estimator, Model):
         method: How readings are learnt: "em", or "em+viterbi", whose last step drops unlikely ones.
         max_iter: Iterations at most.
         beam: Largest number of hypotheses at a syllable.
+        width: Hypotheses whose ln p is this much below the best at a syllable are dropped; None for none.
         n_jobs: Number of threads; None for all cores.
 
     Attributes:
@@ -129,6 +130,7 @@ class KanjiRestorer(Estimator, Model):
         method: str = "em+viterbi",
         max_iter: int = 10,
         beam: int = 200,
+        width: float | None = 12.0,
         n_jobs: int | None = None,
     ) -> None:
         self.order = order
@@ -137,6 +139,7 @@ class KanjiRestorer(Estimator, Model):
         self.method = method
         self.max_iter = max_iter
         self.beam = beam
+        self.width = width
         self.n_jobs = n_jobs
 
     def fit(self, X: Iterable[str], y: Iterable[str], *, names: Iterable[str] = ()) -> KanjiRestorer:
@@ -144,6 +147,8 @@ class KanjiRestorer(Estimator, Model):
         check_choice("method", self.method, METHODS)
         check_range("max_syllables", self.max_syllables, at_least=1, at_most=255, whole=True)
         check_range("beam", self.beam, at_least=1, whole=True)
+        if self.width is not None:
+            check_range("width", self.width, at_least=0)
         readings, kanji = list(X), list(y)
         if len(readings) != len(kanji):
             raise DataError(f"there are {len(readings)} readings but {len(kanji)} names; give one name per reading")
@@ -211,7 +216,7 @@ class KanjiRestorer(Estimator, Model):
                 np.zeros(0, dtype=np.uint8),
                 k=max(k, 10 if dictionary else 1),
                 beam=self.beam,
-                width=math.inf,
+                width=math.inf if self.width is None else float(self.width),
                 insertions=0,
                 copy=False,
                 summed=True,
