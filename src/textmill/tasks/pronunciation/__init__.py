@@ -5,6 +5,8 @@ sources      words of a text, programs that pronounce, made-up words
 evidence     bags of symbols, rules, interpolation
 alignment    the target of every position, by four methods
 windows      positions as rows of letters
+entries      words and lexicon entries, checked, as numbers
+walking      words through a tree
 model        PronunciationModel: trained on a lexicon, pronounces words
 evaluation   counts that add, sweeps, errors by context, speed
 exports      C code, a transducer, spellings of sounds

@@ -25,8 +25,17 @@ from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.fst import Alignment, Link, StringAligner
 from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
 from textmill.tasks.pronunciation.alignment import METHODS, AlignedLexicon, align_by_nodes, align_lexicon
+from textmill.tasks.pronunciation.entries import checked_attributes, checked_entries, checked_words, encode_codepoints
 from textmill.tasks.pronunciation.evidence import RulePair, check_weights, foreign_phonemes, make_aligner
 from textmill.tasks.pronunciation.lexicon import Spelling, as_phonemes
+from textmill.tasks.pronunciation.walking import (
+    path_probabilities,
+    position_nodes,
+    shown_letters,
+    sound_name,
+    spoken_lines,
+    wrong_share,
+)
 from textmill.tasks.pronunciation.windows import EDGE, EMPTY, EncodedWords, column_names, window_codes
 from textmill.trees import CategoricalTree, EncodedRows
 
@@ -37,7 +46,6 @@ WEIGHT_GRID = ((0.9, 0.09, 0.01), (0.5, 0.45, 0.05), (0.2, 0.7, 0.1), (0.05, 0.8
 _CONTEXTS = (1, 2, 3, 4, 5)
 _CHOOSING = 20000  # entries up to which choices are made by cross-validation
 _FOLDS = 5
-_PATH = 1.0  # weight of the parent's distribution at a node, in cases
 
 
 class Sounding(NamedTuple):
@@ -175,8 +183,8 @@ class PronunciationModel(Estimator, Model):
         value for each word, such as its part of speech, which the tree may ask for; `predict` then needs them, too.
         """
         self._check()
-        words, phonemes = _checked_entries(X, y)
-        tags = _checked_attributes(attributes, len(words))
+        words, phonemes = checked_entries(X, y)
+        tags = checked_attributes(attributes, len(words))
         spelling = Spelling.chosen(self.units, self.form, self.fold, words)
         self.form_ = spelling.form
         foreign = foreign_phonemes(rules, phonemes)
@@ -188,7 +196,7 @@ class PronunciationModel(Estimator, Model):
         pairs = [(spelling.letters(word), own) for word, own in zip(words, phonemes, strict=True)]
         dev = None
         if X_dev is not None:
-            dev_words, dev_phonemes = _checked_entries(X_dev, y_dev)
+            dev_words, dev_phonemes = checked_entries(X_dev, y_dev)
             dev = [(spelling.letters(word), own) for word, own in zip(dev_words, dev_phonemes, strict=True)]
         self.context_, self.weights_ = 0, np.array(LEXICON_ONLY)
         self._choose(pairs, tags, rules, dev)
@@ -275,11 +283,11 @@ class PronunciationModel(Estimator, Model):
                     tree = self._grow(lexicon, train, context, tags)
                     own = [pairs[i] for i in apart.tolist()]
                     own_tags = None if tags is None else [tags[i] for i in apart.tolist()]
-                    wrong += len(own) * _wrong(tree, lexicon, own, own_tags, context, self.n_jobs)
+                    wrong += len(own) * wrong_share(tree, lexicon, own, own_tags, context, self.n_jobs)
                 if dev is not None and len(aligned):
                     tree = self._grow(lexicon, aligned, context, tags)
                     dev_tags = None if tags is None else [""] * len(dev)
-                    wrong += len(dev) * _wrong(tree, lexicon, dev, dev_tags, context, self.n_jobs)
+                    wrong += len(dev) * wrong_share(tree, lexicon, dev, dev_tags, context, self.n_jobs)
                 if wrong < best and len(aligned):  # the smaller context, and no rules, win ties
                     best, self.context_, self.weights_ = wrong, context, np.array(weights)
         if not np.isfinite(best):
@@ -292,7 +300,7 @@ class PronunciationModel(Estimator, Model):
         edge, empty = len(lexicon.letters), len(lexicon.letters) + 1
         words = lexicon.words.take(entries)
         codes = window_codes(words, context, edge, empty)
-        values: list[Sequence[str]] = [[*_shown(lexicon.letters), EDGE, EMPTY]] * (2 * context + 1)
+        values: list[Sequence[str]] = [[*shown_letters(lexicon.letters), EDGE, EMPTY]] * (2 * context + 1)
         names = column_names(context)
         if tags is not None:
             kinds = sorted(set(tags))
@@ -310,7 +318,7 @@ class PronunciationModel(Estimator, Model):
             n_jobs=self.n_jobs,
         )
         # Codes in the order of their names: the classes are these names then.
-        shown = np.array([_sound_name(name, lexicon.names) for name in lexicon.names])
+        shown = np.array([sound_name(name, lexicon.names) for name in lexicon.names])
         order = np.argsort(shown)
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order))
@@ -340,9 +348,9 @@ class PronunciationModel(Estimator, Model):
                 words = lexicon.words.take(mine)
                 own = [pairs[i] for i in mine.tolist()]
                 own_tags = None if tags is None else [tags[i] for i in mine.tolist()]
-                wrong += len(mine) * _wrong(tree, lexicon, own, own_tags, self.context_, self.n_jobs)
-                nodes = _nodes(tree, lexicon.letters, words, own_tags, self.context_, self.n_jobs)
-                table = _path_probabilities(tree, [_sound_name(name, lexicon.names) for name in lexicon.names])
+                wrong += len(mine) * wrong_share(tree, lexicon, own, own_tags, self.context_, self.n_jobs)
+                nodes = position_nodes(tree, lexicon.letters, words, own_tags, self.context_, self.n_jobs)
+                table = path_probabilities(tree, [sound_name(name, lexicon.names) for name in lexicon.names])
                 new, _ = align_by_nodes(
                     words, [p for _, p in own], number, nodes, np.log(table), 0, effective_jobs(self.n_jobs)
                 )
@@ -400,7 +408,7 @@ class PronunciationModel(Estimator, Model):
         their order, for what happens between words, such as liaison.
         """
         check_fitted(self)
-        words = _checked_words(X)
+        words = checked_words(X)
         lines = self.predict_lines(words, attributes=attributes)
         spoken = [line.split(" ") if line else [] for line in lines]
         if inflections:
@@ -415,7 +423,7 @@ class PronunciationModel(Estimator, Model):
         ['A B B A']
         """
         check_fitted(self)
-        words = _checked_words(X)
+        words = checked_words(X)
         lines = self._lines(words, self._checked_tags(attributes, len(words)))
         if len(self.exception_words_):
             table = self._exception_table()
@@ -433,11 +441,11 @@ class PronunciationModel(Estimator, Model):
         """
         check_range("k", k, at_least=1, whole=True)
         check_fitted(self)
-        words = _checked_words(X)
+        words = checked_words(X)
         encoded = self._encode(words)
         names = self.tree_.classes_.tolist()
-        table = _path_probabilities(self.tree_, names)
-        silent = names.index(_sound_name("", self.sounds_.to_list())) if self._has_silence() else -1
+        table = path_probabilities(self.tree_, names)
+        silent = names.index(sound_name("", self.sounds_.to_list())) if self._has_silence() else -1
         offsets, probabilities, begin, classes = native.best_sounds(
             self.tree_.walker(),
             encoded.offsets,
@@ -471,7 +479,7 @@ class PronunciationModel(Estimator, Model):
         'a:A b:B'
         """
         check_fitted(self)
-        words = _checked_words(X)
+        words = checked_words(X)
         encoded = self._encode(words)
         spelling = self._spelling()
         nodes = self._positions(encoded, self._checked_tags(attributes, len(words)))
@@ -499,7 +507,7 @@ class PronunciationModel(Estimator, Model):
         'a:A a:_ b:B'
         """
         check_fitted(self)
-        words, phonemes = _checked_entries(X, y)
+        words, phonemes = checked_entries(X, y)
         spelling = self._spelling()
         pairs = [(spelling.letters(word), own) for word, own in zip(words, phonemes, strict=True)]
         return self.aligner().nbest(pairs, k)
@@ -540,20 +548,20 @@ class PronunciationModel(Estimator, Model):
         return len(self.letters_), len(self.letters_) + 1
 
     def _has_silence(self) -> bool:
-        return _sound_name("", self.sounds_.to_list()) in self.tree_.classes_.tolist()
+        return sound_name("", self.sounds_.to_list()) in self.tree_.classes_.tolist()
 
     def _class_text(self, name: str) -> str:
-        return "" if name == _sound_name("", self.sounds_.to_list()) else name
+        return "" if name == sound_name("", self.sounds_.to_list()) else name
 
     def _encode(self, words: list[str]) -> EncodedWords:
         spelling = self._spelling()
         codes = {letter: i for i, letter in enumerate(self.letters_.to_list())}
         if spelling.units == "codepoints" and all(len(letter) == 1 for letter in codes):
-            return _encode_codepoints(words, codes, spelling)
+            return encode_codepoints(words, codes, spelling)
         return EncodedWords.encode((spelling.letters(word) for word in words), codes)
 
     def _checked_tags(self, attributes: Sequence[str] | None, count: int) -> list[str] | None:
-        tags = _checked_attributes(attributes, count)
+        tags = checked_attributes(attributes, count)
         if len(self.attributes_) and tags is None:
             raise DataError("the model was trained with an attribute for each word; pass attributes=")
         return tags if len(self.attributes_) else None
@@ -580,8 +588,8 @@ class PronunciationModel(Estimator, Model):
 
     def _lines(self, words: list[str], tags: list[str] | None) -> list[str]:
         encoded = self._encode(words)
-        silent = _sound_name("", self.sounds_.to_list())
-        return _spoken(
+        silent = sound_name("", self.sounds_.to_list())
+        return spoken_lines(
             self.tree_, silent, encoded, self._extra(tags, len(words)), self._marks(), self.context_, self.n_jobs
         )
 
@@ -620,166 +628,3 @@ class PronunciationModel(Estimator, Model):
                 phonemes += [p for sound in outputs for p in sound.split()]
             spoken[i] = [*phonemes, *as_phonemes(chosen[i].phonemes)]
         return spoken
-
-
-def _checked_words(X: Iterable[str]) -> list[str]:
-    if isinstance(X, str):
-        raise DataError(f"words are a list, not the string {X!r}; pass [{X!r}] for one word")
-    words = list(X)
-    for i, word in enumerate(words):
-        if not isinstance(word, str):
-            raise DataError(f"word {i} is {word!r}, not a string; pass words")
-    return words
-
-
-def _checked_entries(X: Iterable[str], y: Iterable[Any] | None) -> tuple[list[str], list[tuple[str, ...]]]:
-    if y is None:
-        raise DataError("requires y to be passed, but the target y is None; pass a pronunciation for each word")
-    words, phonemes = _checked_words(X), [as_phonemes(own) for own in y]
-    if len(words) != len(phonemes):
-        raise DataError(f"there are {len(words)} words and {len(phonemes)} pronunciations; pass one for each word")
-    if not words:
-        raise DataError("there are no words to learn from; pass at least one")
-    for i, (word, own) in enumerate(zip(words, phonemes, strict=True)):
-        if not word:
-            raise DataError(f"word {i} is empty; leave the entry out")
-        if not own or not all(isinstance(phoneme, str) and phoneme for phoneme in own):
-            raise DataError(f"the pronunciation of {word!r} (word {i}) is empty; leave the entry out, or say it")
-    return words, phonemes
-
-
-def _checked_attributes(attributes: Sequence[str] | None, count: int) -> list[str] | None:
-    if attributes is None:
-        return None
-    tags = [str(value) for value in attributes]
-    if len(tags) != count:
-        raise DataError(f"there are {count} words and {len(tags)} attributes; pass one for each word")
-    return tags
-
-
-def _encode_codepoints(words: list[str], codes: dict[str, int], spelling: Spelling) -> EncodedWords:
-    """Letters of all words through one table, without a Python object for each."""
-    import unicodedata
-
-    text = "\n".join(words)
-    if text.count("\n") != max(len(words) - 1, 0):  # a word with a line end
-        return EncodedWords.encode((spelling.letters(word) for word in words), codes)
-    text = text.casefold() if spelling.fold else text
-    if spelling.form != "none" and not text.isascii():
-        text = unicodedata.normalize(spelling.form, text)  # type: ignore[arg-type]
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    table = np.full(max((ord(letter) for letter in codes), default=0) + 2, -1, np.int32)
-    for letter, code in codes.items():
-        table[ord(letter)] = code
-    ends = np.flatnonzero(points == 10)
-    letters = table[np.minimum(points, len(table) - 1)]
-    lengths = np.diff(np.concatenate([[-1], ends, [len(points)]])) - 1 if words else np.zeros(0, np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return EncodedWords(offsets, letters[points != 10] if words else np.zeros(0, np.int32))
-
-
-def _sound_name(name: str, names: Sequence[str]) -> str:
-    """A sound as the tree calls it: nothing is ".", or "<none>" where that is a phoneme."""
-    if name:
-        return name
-    return EMPTY if EMPTY not in names else "<none>"
-
-
-def _shown(letters: Sequence[str]) -> list[str]:
-    """Letters as rules show them: those that look like the signs for edge and nothing are quoted."""
-    return [f"'{letter}'" if letter in (EDGE, EMPTY) else letter for letter in letters]
-
-
-def _spoken(
-    tree: CategoricalTree,
-    silent: str,
-    words: EncodedWords,
-    extra: Ids,
-    marks: tuple[int, int],
-    context: int,
-    n_jobs: int | None,
-) -> list[str]:
-    texts = StringTable(["" if name == silent else name for name in tree.classes_.tolist()])
-    lines = native.sound_words(
-        tree.walker(),
-        words.offsets,
-        words.letters,
-        extra,
-        context,
-        *marks,
-        texts.offsets,
-        texts.bytes,
-        len(texts),
-        effective_jobs(n_jobs),
-    )
-    return str(lines, "utf-8").split("\n")[:-1]
-
-
-def _extra_of(tree: CategoricalTree, tags: list[str] | None, count: int) -> Ids:
-    if tags is None:
-        return np.zeros((count, 0), np.int32)
-    place = {kind: i for i, kind in enumerate(tree.columns_[-1].values or ())}
-    return np.array([[place.get(tag, -1)] for tag in tags], np.int32).reshape(count, 1)
-
-
-def _nodes(
-    tree: CategoricalTree,
-    letters: list[str],
-    words: EncodedWords,
-    tags: list[str] | None,
-    context: int,
-    n_jobs: int | None,
-) -> Ids:
-    nodes = np.empty(int(words.positions[-1]), np.int32)
-    extra = _extra_of(tree, tags, len(words))
-    native.position_nodes(
-        tree.walker(),
-        words.offsets,
-        words.letters,
-        extra,
-        context,
-        len(letters),
-        len(letters) + 1,
-        nodes,
-        effective_jobs(n_jobs),
-    )
-    return nodes
-
-
-def _wrong(
-    tree: CategoricalTree,
-    lexicon: AlignedLexicon,
-    pairs: list[tuple[list[str], tuple[str, ...]]],
-    tags: list[str] | None,
-    context: int,
-    n_jobs: int | None,
-) -> float:
-    """Share of words whose output is none of their pronunciations."""
-    codes = {letter: i for i, letter in enumerate(lexicon.letters)}
-    words = EncodedWords.encode((own for own, _ in pairs), codes)
-    marks = len(lexicon.letters), len(lexicon.letters) + 1
-    silent = _sound_name("", lexicon.names)
-    lines = _spoken(tree, silent, words, _extra_of(tree, tags, len(pairs)), marks, context, n_jobs)
-    accepted: dict[tuple[str, ...], set[str]] = {}
-    for own, phonemes in pairs:
-        accepted.setdefault(tuple(own), set()).add(" ".join(phonemes))
-    return sum(line not in accepted[tuple(own)] for line, (own, _) in zip(lines, pairs, strict=True)) / len(pairs)
-
-
-def _path_probabilities(tree: CategoricalTree, names: Sequence[str]) -> Floats:
-    """P(class | node), each node's counts smoothed by the distribution of its parent, (nodes, names)."""
-    counts = tree.node_counts()
-    first, children = tree.first_child_.tolist(), tree.n_children_.tolist()
-    share = np.empty_like(counts)
-    total = counts.sum(axis=1)
-    share[0] = (counts[0] + _PATH / counts.shape[1]) / (total[0] + _PATH)
-    for node, (begin, count) in enumerate(zip(first, children, strict=True)):
-        if count:
-            below = slice(begin, begin + count)
-            share[below] = (counts[below] + _PATH * share[node]) / (total[below] + _PATH)[:, None]
-    place = {name: i for i, name in enumerate(tree.classes_.tolist())}
-    table = np.full((len(share), len(names)), 1e-9)
-    for column, name in enumerate(names):
-        if name in place:
-            table[:, column] = share[:, place[name]]
-    return table
