@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from reference.model_bytes import compact
 
+from textmill.corpus import Vocabulary
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, Saved, Transformer, describe, load
 from textmill.model.file import read, write
-from textmill.topics import LDA
+from textmill.topics import LDA, LSA
+from textmill.vectors import TextVectorizer
 
 
 def split(text):
@@ -257,3 +259,12 @@ def test_values_of_a_model_that_is_not_fitted_are_refused(changed):
         saved.parts.clear()
 
     refused(changed("everything", edit), "is not fitted but has arrays or values")
+
+
+def test_a_function_of_a_parameter_serves_what_was_fitted_by_it(tmp_path):
+    model = LSA(n_topics=1, vectorizer=TextVectorizer(vocabulary=Vocabulary(tokenizer=str.split)))
+    model.fit(["a b c", "a d e", "b d f"]).save(tmp_path / "m.mill")
+    loaded = load(tmp_path / "m.mill", vectorizer__vocabulary__tokenizer=str.split)
+    assert loaded.transform(["a c"]) == pytest.approx(model.transform(["a c"]))
+    with pytest.raises(ModelFileError, match="vectorizer__vocabulary__tokenizer"):
+        load(tmp_path / "m.mill")

@@ -160,3 +160,13 @@ def test_forms_we_never_write_are_faults(value):
         decode("x", value)
     with pytest.raises(ModelFileError, match="no known form"):
         readable(value)
+
+
+@pytest.mark.parametrize("fields", [{"memory": 0}, {"nonsense": 1}])
+def test_options_that_their_class_refuses_are_a_damaged_file(fields):
+    with pytest.raises(ModelFileError, match=r"options that sequence\.OWLQN refuses"):
+        decode("algorithm", {"options": ["sequence.OWLQN", fields]})
+
+
+def test_options_are_shown_by_their_name_and_fields():
+    assert readable({"options": ["sequence.OWLQN", {"memory": 5}]}) == {"sequence.OWLQN": {"memory": 5}}

@@ -137,3 +137,8 @@ def test_verify_looks_across_its_chunks(monkeypatch):
 def test_arrays_of_another_kind_are_refused(data, offsets):
     with pytest.raises(ModelFileError, match="strings need"):
         StringTable.from_arrays(data, offsets)
+
+
+def test_a_table_shows_its_first_strings_and_its_length():
+    assert repr(StringTable(["a", "b", "c"])) == "StringTable(['a', 'b', 'c'], length 3)"
+    assert repr(StringTable(["a", "b", "c", "d"])) == "StringTable(['a', 'b', 'c', ...], length 4)"
