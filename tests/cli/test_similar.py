@@ -255,3 +255,33 @@ def test_an_export_has_a_row_for_every_document(tmp_path: Path, capsys: pytest.C
     assert [row["id"] for row in read if row["neighbor"] is None and row["score"] is None] == ["empty", "rule"]
     out = said(capsys, "similar", "neighbors", library, "--lists", "-k", "2")[1]
     assert {line.split("\t")[0] for line in out.splitlines()[1:]} == {row["id"] for row in rows}
+
+
+def test_compact_diagnose_and_ablate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library, page = str(tmp_path / "library"), tmp_path / "page.html"
+    said(capsys, "similar", "collect", str(sample_path()), "-o", library, "--method", "tfidf", "--topics", "5")
+    (tmp_path / "more.jsonl").write_text('{"id": "new", "text": "the moon"}\n')
+    said(capsys, "similar", "upsert", library, str(tmp_path / "more.jsonl"))
+    assert said(capsys, "similar", "compact", library)[1] == "309 documents in 1 shard, 2 before\n"
+    code, out, _ = said(capsys, "similar", "diagnose", library, "--periods", "3", "--report", str(page))
+    header, *rows = out.splitlines()
+    assert (code, header) == (0, "period\tdocuments\twords\tdistinct\tunknown\tdrift\tchance")
+    assert [row.split("\t")[:2] for row in rows] == [["1 to 103", "103"], ["104 to 206", "103"], ["207 to 309", "103"]]
+    assert "Heaps" in page.read_text()
+    code, out, _ = said(capsys, "similar", "ablate", library, "--field", "subject", "--json")
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert (code, first["weight"], second["weight"]) == (0, 0.0, 1.0)
+    assert first["precision"] == pytest.approx(second["precision"], abs=0.05)  # these articles have no formulas
+    assert said(capsys, "similar", "diagnose", library, "--by", "moon")[::2] == (
+        1,
+        "textmill: no document has one value in the field 'moon'; name another, or leave it out\n",
+    )
+
+
+def test_models_are_trained_anew_without_new_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    library = str(tmp_path / "library")
+    said(capsys, "similar", "collect", str(sample_path()), "-o", library, "--method", "tfidf")
+    before = Collection.open(library).snapshot.manifest["methods"]
+    assert said(capsys, "similar", "upsert", library, "--rebuild")[:2] == (0, "0 documents written, 308 in all\n")
+    assert Collection.open(library).snapshot.manifest["methods"] != before
+    assert "nothing to write" in said(capsys, "similar", "upsert", library)[2]

@@ -102,6 +102,65 @@ def test_uploads_are_written_and_found_at_once(client: httpx.Client, library: Pa
     assert client.post("/api/v1/articles/delete", json={"ids": ["up-1"]}).status_code == 422
 
 
+def test_what_is_too_new_for_the_models_is_told(client: httpx.Client, library: Path) -> None:
+    fresh = client.get("/api/v1/articles/upkeep").json()
+    count = len(Collection.open(library))
+    assert fresh == {
+        "documents": count,
+        "shards": 1,
+        "new_documents": 0.0,
+        "unknown_words": 0.0,
+        "is_stale": False,
+        "advice": None,
+    }
+    rows = [{"id": f"up-{n}", "text": f"plugh xyzzy moon {n} " * 9} for n in range(60)]
+    client.post("/api/v1/articles/upload", content="\n".join(map(json.dumps, rows)), headers=LINES)
+    old = client.get("/api/v1/articles/upkeep").json()
+    assert (old["documents"], old["shards"], old["is_stale"]) == (count + 60, 2, True)
+    assert old["new_documents"] == pytest.approx(60 / (count + 60))
+    assert old["unknown_words"] > 0.1
+    assert old["advice"].startswith("18% of the documents are newer than the models and ")
+    assert "--rebuild" in old["advice"]
+    Collection.open(library).rebuild()
+    for _ in range(100):
+        if not client.get("/api/v1/articles/upkeep").json()["is_stale"]:
+            break
+        time.sleep(0.1)
+    assert client.get("/api/v1/articles/upkeep").json()["advice"] is None
+
+
+def test_lists_follow_what_was_judged(client: httpx.Client, library: Path) -> None:
+    collection = Collection.open(library)
+    one, wanted, unwanted = "astronomy-01", "football-09", collection.query(id="astronomy-01", k=1).ids[0]
+
+    def judge(neighbor: str, grade: str | None) -> None:
+        row = {"id": one, "neighbor": neighbor, "method": "lsa", "grade": grade}
+        assert client.put("/api/v1/articles/judgements", json=row).status_code == 204
+
+    def moved() -> Any:
+        return client.get("/api/v1/articles/feedback", params={"id": one, "k": 5}).json()
+
+    unmoved = client.get("/api/v1/article", params={"id": one, "k": 5}).json()["methods"]
+    assert moved() == {"id": one, "like": [], "unlike": [], "methods": unmoved}
+    judge(wanted, "yes")
+    judge(unwanted, "no")
+    judge("cooking-01", "partly")
+    answer = moved()
+    assert (answer["like"], answer["unlike"]) == ([wanted], [unwanted])
+    for method in answer["methods"]:
+        expected = collection.query(id=one, like=[wanted], unlike=[unwanted], method=method["name"], k=5)
+        assert [near["id"] for near in method["neighbors"]] == expected.ids
+        assert not {one, wanted, unwanted} & set(expected.ids)
+    judge(wanted, None)
+    judge(unwanted, None)
+    assert moved()["methods"] == unmoved
+    judge(wanted, "yes")
+    assert client.post("/api/v1/articles/delete", json={"ids": [wanted]}).status_code == 200
+    assert moved()["like"] == []  # what is gone moves nothing
+    assert client.get("/api/v1/articles/feedback?id=nobody").status_code == 404
+    assert client.get("/api/v1/articles/feedback", params={"id": one, "k": 0}).status_code == 422
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [

@@ -88,7 +88,13 @@ def collect(
 @with_options
 def upsert(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index file; it is changed.")],
-    sources: _Sources,
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="INPUT...",
+            help="Files or folders, - for stdin; NAME=INPUT gives a source its name. With --rebuild there may be none.",
+        ),
+    ] = None,
     vocab: Annotated[
         Path | None, typer.Option(help="For bags such as Matrix Market: a vocabulary, or a file with a term per line.")
     ] = None,
@@ -112,6 +118,9 @@ def upsert(
     from textmill.tasks import Collection
     from textmill.tasks.similarity import StaleModel
 
+    if not sources and not rebuild:
+        raise DataError("there is nothing to write; name files or folders, or pass --rebuild alone")
+    sources = sources or []
     if not is_collection([index]):
         if vocab is not None or rebuild:
             raise DataError(f"{'--rebuild' if rebuild else '--vocab'} is for collections; leave it out")

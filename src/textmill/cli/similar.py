@@ -14,11 +14,13 @@ from textmill.cli._reading import Reading, with_options
 from textmill.cli._similar_analysis import app as analysis
 from textmill.cli._similar_collections import Documents, is_collection, open_library, show_matches
 from textmill.cli._similar_collections import app as collections
+from textmill.cli._similar_upkeep import app as upkeep
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(collections)
 app.add_typer(analysis)
+app.add_typer(upkeep)
 
 _Index = Annotated[
     Path, typer.Argument(metavar="INDEX", help="Index made by `textmill similar index`, or a collection.")

@@ -23,6 +23,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.web.answers import Answer, Refusal, Scope, error_answer, json_answer
 from textmill.web.articles import Articles, articles_router
 from textmill.web.description import describe_in_3_0
+from textmill.web.feedback import feedback_router
 from textmill.web.guard import COOKIE, Guard, cookie_value, fault_of
 from textmill.web.holdings import Holdings
 from textmill.web.judgements import Judgements
@@ -37,6 +38,7 @@ from textmill.web.tally import Tally
 from textmill.web.texts import texts_router
 from textmill.web.topics import topics_router
 from textmill.web.transducers import transducers_router
+from textmill.web.upkeep import upkeep_router
 from textmill.web.uploads import UPLOAD, uploads_router
 from textmill.web.work import Desk
 
@@ -112,6 +114,8 @@ def create_app(
     for router in (
         articles_router(service, articles),
         uploads_router(service, articles),
+        feedback_router(service),
+        upkeep_router(service),
         topics_router(service),
         texts_router(service),
         names_router(service),

@@ -485,3 +485,38 @@ def test_a_merged_shard_has_the_bytes_of_one_that_is_made_of_the_same_articles(t
     numbers = [*rows[0].tolist(), *(20 + rows[1]).tolist()]
     DocumentShard.of(kept, numbers).save(tmp_path / "made.mill")
     assert (tmp_path / "joined.mill").read_bytes() == (tmp_path / "made.mill").read_bytes()
+
+
+def test_compacting_merges_small_shards_and_then_has_nothing_to_do(
+    library: Collection, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("textmill.tasks.similarity.store._SHARD", 160)
+    monkeypatch.setattr("textmill.tasks.similarity.collection._RECENT", (5, 1 << 23))
+    with pytest.warns(StaleModel):
+        library.upsert(documents[120:160])
+    for start, end in ((160, 175), (175, 182)):  # each less than half of the shard before
+        library.upsert(documents[start:end])
+    library.delete([documents[125].id])
+    before = library.count_shards()
+    asked = [library.query(id=name, method=method, k=9) for name in library.ids() for method in library.methods]
+    library.compact()
+    assert (before, library.count_shards()) == (4, 2)
+    sizes = [len(part.numbers) for part in library.snapshot.parts]
+    assert sizes == [159, 22, 0]  # the first is as full as it may be
+    after = [library.query(id=name, method=method, k=9) for name in library.ids() for method in library.methods]
+    assert [(one.ids, one.scores.tolist()) for one in after] == [(one.ids, one.scores.tolist()) for one in asked]
+    shards = [entry["serial"] for entry in library.snapshot.manifest["shards"]]
+    library.compact()
+    assert [entry["serial"] for entry in library.snapshot.manifest["shards"]] == shards
+    assert len(Collection.open(library.folder)) == 181
+
+
+def test_why_models_are_old_is_said_until_they_are_trained(library: Collection, documents: list[Document]) -> None:
+    assert library.stale_reasons() == []
+    with pytest.warns(StaleModel):
+        library.upsert(documents[120:140])
+    first, second = library.stale_reasons()
+    assert first == "14% of the documents are newer than the models"
+    assert second.endswith("of the words of new documents are unknown")
+    library.rebuild()
+    assert library.stale_reasons() == []

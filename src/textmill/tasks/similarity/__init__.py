@@ -8,6 +8,7 @@ fusion       several ranked lists as one; hubs: documents in everybody's list
 explaining   why two documents are similar
 comparison   where two methods disagree; duplicates: pairs that are nearly the same
 agreement    neighbors and subject classes, with heat maps; classes: schemes of codes
+ablation     what formulas bring; diagnostics: how words, topics and scores of a collection have changed
 subjects     SubjectClassifier: codes suggested for texts
 mixtures     topics as tables and charts; intrusion: what people see in them
 languages    a model for each language, or one space for all; vectors from elsewhere
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
+    from textmill.tasks.similarity.ablation import FormulaEffect, formula_ablation
     from textmill.tasks.similarity.agreement import (
         Agreement,
         ClassMap,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from textmill.tasks.similarity.classes import ClassScheme, codes_of, guess_scheme
     from textmill.tasks.similarity.collection import Collection, StaleModel
     from textmill.tasks.similarity.comparison import MethodComparison, PairOfScores, compare_methods, draw_differences
+    from textmill.tasks.similarity.diagnostics import Diagnosis, Period, ScoreSample, diagnose, write_diagnosis
     from textmill.tasks.similarity.documents import Matches, SimilarDocuments, query_shards
     from textmill.tasks.similarity.duplicates import NearPair, duplicate_groups, near_duplicates, write_duplicates
     from textmill.tasks.similarity.explaining import SharedPart, explain_similarity
@@ -63,9 +66,11 @@ __all__ = [
     "ClassMap",
     "ClassScheme",
     "Collection",
+    "Diagnosis",
     "DocumentShard",
     "FieldSummary",
     "FieldVectors",
+    "FormulaEffect",
     "Hub",
     "HubReport",
     "IntrusionTask",
@@ -78,7 +83,9 @@ __all__ = [
     "NeighborRow",
     "NeighborTable",
     "PairOfScores",
+    "Period",
     "Question",
+    "ScoreSample",
     "SharedPart",
     "SimilarDocuments",
     "Snapshot",
@@ -94,6 +101,7 @@ __all__ = [
     "codes_of",
     "compare_methods",
     "correct_hubs",
+    "diagnose",
     "draw_class_map",
     "draw_differences",
     "draw_mixture",
@@ -104,6 +112,7 @@ __all__ = [
     "feature_scores",
     "find_hubs",
     "fit_joint_space",
+    "formula_ablation",
     "fuse_ranks",
     "guess_scheme",
     "linked_classes",
@@ -123,6 +132,7 @@ __all__ = [
     "topic_intrusion",
     "topic_table",
     "word_intrusion",
+    "write_diagnosis",
     "write_duplicates",
     "write_site",
 ]
@@ -130,11 +140,13 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
+        "ablation": "FormulaEffect formula_ablation",
         "agreement": "Agreement ClassMap block_means class_map draw_class_map evaluate_classes linked_classes",
         "articles": "Article articles_of",
         "classes": "ClassScheme codes_of guess_scheme",
         "collection": "Collection StaleModel",
         "comparison": "MethodComparison PairOfScores compare_methods draw_differences",
+        "diagnostics": "Diagnosis Period ScoreSample diagnose write_diagnosis",
         "documents": "Matches SimilarDocuments query_shards",
         "duplicates": "NearPair duplicate_groups near_duplicates write_duplicates",
         "explaining": "SharedPart explain_similarity",

@@ -256,9 +256,16 @@ class Collection:
             self._changing.release()
 
     def compact(self) -> None:
-        """Turn the journal into a shard and give back the room of what was deleted; models and answers stay."""
+        """Merge the journal and small shards, and give back the room of what was deleted; models and answers stay.
+
+        Worth it after a large upload or many deletions: a question is one search in each shard.
+        """
         with self._writing():
             self._take(self._store.fold(self._snapshot, whole=True))
+
+    def count_shards(self) -> int:
+        """Return in how many parts the documents lie; the journal is one while there is something in it."""
+        return sum(bool(len(part.numbers)) for part in self._snapshot.parts)
 
     def rebuild(
         self, methods: Mapping[str, Any] | Iterable[Method] | Iterable[str] | None = None, **settings: Any
@@ -309,6 +316,10 @@ class Collection:
         """
         return self._snapshot.staleness()
 
+    def stale_reasons(self) -> list[str]:
+        """Return why the models are old, one sentence each; nothing while no share passes a tenth."""
+        return list(self._stale().values())
+
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         """Be the only writer, from the latest state on."""
@@ -319,14 +330,22 @@ class Collection:
     def _take(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
 
-    def _warn_if_stale(self) -> None:
+    def _stale(self) -> dict[str, str]:
+        """What is too new to the models, and the sentence with its share."""
         documents, words = self.staleness()
         new = (documents * len(self), sum(self._snapshot.words))
         facts = ((documents, "documents are newer than the models"), (words, "words of new documents are unknown"))
-        for (share, what), count, few in zip(facts, new, _FEW, strict=True):
-            if share > _STALE and count >= few and what not in self._warned:
+        return {
+            what: f"{share:.0%} of the {what}"
+            for (share, what), count, few in zip(facts, new, _FEW, strict=True)
+            if share > _STALE and count >= few
+        }
+
+    def _warn_if_stale(self) -> None:
+        for what, sentence in self._stale().items():
+            if what not in self._warned:
                 self._warned.add(what)
-                warn_caller(f"{share:.0%} of the {what}; train them anew with rebuild", StaleModel)
+                warn_caller(f"{sentence}; train them anew with rebuild", StaleModel)
 
 
 def _chunks(articles: Iterable[Article]) -> Iterator[list[Article]]:

@@ -127,22 +127,20 @@ class Store:
         return self._append(snapshot, [{"do": "delete", "number": snapshot.place(name).number} for name in ids])
 
     def fold(self, snapshot: Snapshot, *, whole: bool = False) -> Snapshot:
-        """Make a shard of the journal, and of `whole` collections that is all that is left of deleted documents."""
+        """Make a shard of the journal, merged with the ones before it while these are not twice as large.
+
+        `whole` merges all neighboring shards that fit into one, and leaves nothing of deleted documents.
+        """
         *stored, recent = snapshot.parts
-        before = list(zip(stored, snapshot.manifest["shards"], strict=True))
-        last = [recent] if recent.alive.any() else []
-        while before and last and _may_merge(before[-1][0], last):
-            last = [before.pop()[0], *last]
+        entries = {id(part): entry for part, entry in zip(stored, snapshot.manifest["shards"], strict=True)}
         serial, shards = snapshot.manifest["serial"], []
-        for part, entry in before:
-            if not (whole and len(part.dead)):
-                shards.append(entry | {"dead": part.dead.tolist()})
-            elif part.alive.any():
+        for group in _filled([*stored, recent]) if whole else _counted([*stored, recent]):
+            part = group[0]
+            if len(group) == 1 and part is not recent and not (whole and len(part.dead)):
+                shards.append(entries[id(part)] | {"dead": part.dead.tolist()})
+            else:
                 serial += 1
-                shards.append(self._write_shard(serial, [part], snapshot.methods))
-        if last:
-            serial += 1
-            shards.append(self._write_shard(serial, last, snapshot.methods))
+                shards.append(self._write_shard(serial, group, snapshot.methods))
         serial += 1
         manifest = snapshot.manifest | {
             "serial": serial,
@@ -362,10 +360,34 @@ def build_collection(
         raise
 
 
-def _may_merge(part: Part, group: Sequence[Part]) -> bool:
-    size, more = int(part.alive.sum()), sum(int(one.alive.sum()) for one in group)
-    bytes_ = sum(one.documents.size for one in (part, *group))
-    return size < 2 * more and size + more <= _SHARD and bytes_ <= _CHARACTERS * 5 // 4
+def _counted(parts: Sequence[Part]) -> list[list[Part]]:
+    """Each part by itself but the last ones, which are joined as in a binary counter."""
+    groups = [[part] for part in parts[:-1]]
+    last = [parts[-1]] if parts[-1].alive.any() else []
+    while groups and last and _alive(groups[-1]) < 2 * _alive(last) and _fits([*groups[-1], *last]):
+        last = [*groups.pop(), *last]
+    return [*groups, last] if last else groups
+
+
+def _filled(parts: Sequence[Part]) -> list[list[Part]]:
+    """Neighboring parts joined as far as they fit; those without documents are dropped."""
+    groups: list[list[Part]] = []
+    for part in parts:
+        if part.alive.any():
+            if groups and _fits([*groups[-1], part]):
+                groups[-1].append(part)
+            else:
+                groups.append([part])
+    return groups
+
+
+def _fits(group: Sequence[Part]) -> bool:
+    """Whether parts are one shard in number and size."""
+    return _alive(group) <= _SHARD and sum(part.documents.size for part in group) <= _CHARACTERS * 5 // 4
+
+
+def _alive(group: Sequence[Part]) -> int:
+    return sum(int(part.alive.sum()) for part in group)
 
 
 def _is_there(article: Article, place: Place | None) -> bool:

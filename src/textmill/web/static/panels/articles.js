@@ -20,8 +20,16 @@ export async function view({ values, contents, go }) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
   if (area.value.trim()) draw(results, await get("/search", { text: area.value, k: 10 }));
-  const content = [form, results, ...(await browse(values, go))];
+  const state = contents.collection ? await get("/articles/upkeep").catch(() => null) : null;
+  const content = [...(state ? upkeep(state) : []), form, results, ...(await browse(values, go))];
   return { title: "Articles", content, focus: values.has("text") ? area : null };
+}
+
+function upkeep(state) {
+  const share = (value) => `${(100 * value).toFixed(1)} %`;
+  const facts = `${state.documents.toLocaleString("en")} articles in ${state.shards} ${state.shards === 1 ? "shard" : "shards"}; ` +
+    `${share(state.new_documents)} came after the models were trained, ${share(state.unknown_words)} of their words are unknown`;
+  return [state.advice ? h("p", { class: "fault", role: "note" }, `The models are old: ${state.advice}`) : null, h("p", { class: "upkeep" }, facts)].filter(Boolean);
 }
 
 function draw(results, answer) {
@@ -62,8 +70,25 @@ async function article(values, contents) {
   return {
     title: found.title || found.id,
     content: [h("p", { class: "id" }, found.id), ...(held ? shown(...held) : []), h("h2", {}, "Similar articles"),
-      h("div", { class: "methods" }, found.methods.map((method) => list(method, judge(method)))), h("p", {}, h("a", { href: "/articles" }, "All articles"))],
+      h("div", { class: "methods" }, found.methods.map((method) => list(method, judge(method)))),
+      ...(contents.collection ? again(id) : []), h("p", {}, h("a", { href: "/articles" }, "All articles"))],
   };
+}
+
+// Lists that follow the judgements: towards what is relevant, away from what is not.
+function again(id) {
+  const results = h("div", { class: "feedback" });
+  const look = async () => {
+    try {
+      const answer = await get("/articles/feedback", { id, k: 10 });
+      const used = `Towards ${answer.like.length} relevant and away from ${answer.unlike.length} irrelevant articles.`;
+      results.replaceChildren(h("h2", {}, "More like those judged relevant"), h("p", {}, used), h("div", { class: "methods" }, answer.methods.map((method) => list(method))));
+      say(used);
+    } catch (fault) {
+      say(`not found: ${fault.message}`);
+    }
+  };
+  return [h("p", {}, h("button", { type: "button", class: "again", onclick: look }, "Search again with the judgements")), results];
 }
 
 function shown(article, mixtures) {
