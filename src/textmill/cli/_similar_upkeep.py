@@ -63,16 +63,16 @@ def diagnose(
     from textmill.tasks.similarity import write_diagnosis
 
     library = open_library(index, documents)
-    found = examine(
+    diagnosis = examine(
         library, method=method, by=by, n_periods=periods, threshold=threshold, random_state=seed, n_jobs=jobs
     )
     if report is not None:
-        write_diagnosis(library, found, report)
+        write_diagnosis(library, diagnosis, report)
     forms = {"period": "", "documents": "", "words": "", "distinct": ""}
     printed = Printed(forms | dict.fromkeys(("unknown", "drift", "chance"), ".4f"), json=json)
-    for row in found.periods:
+    for row in diagnosis.periods:
         printed.row(**row._asdict())
-    for reason in found.stale:
+    for reason in diagnosis.stale:
         typer.echo(f"{reason}; train the models anew with `textmill similar upsert --rebuild`", err=True)
 
 

@@ -41,9 +41,9 @@ def moved_lists(collection: Collection, identifier: str, judged: Iterable[Judgem
     unlike = sorted(name for name, grade in there.items() if grade == "no")
     methods = []
     for name in collection.methods:
-        found = collection.query(id=identifier, like=like, unlike=unlike, method=name, k=k)
-        near = [Neighbor(id=one.id, title=one.title, score=one.score) for one in near_of(found)]
-        methods.append(Method(name=name, neighbors=near, reason=found.reason))
+        matches = collection.query(id=identifier, like=like, unlike=unlike, method=name, k=k)
+        near = [Neighbor(id=one.id, title=one.title, score=one.score) for one in near_of(matches)]
+        methods.append(Method(name=name, neighbors=near, reason=matches.reason))
     return FeedbackAnswer(id=identifier, like=like, unlike=unlike, methods=methods)
 
 

@@ -131,14 +131,14 @@ def diagnose(
     )
 
 
-def write_diagnosis(collection: Collection, found: Diagnosis, path: str | os.PathLike[str]) -> None:
-    """Write a page with what was found: curves, histograms, the worst disagreements and groups of duplicates."""
+def write_diagnosis(collection: Collection, diagnosis: Diagnosis, path: str | os.PathLike[str]) -> None:
+    """Write a page with a diagnosis: curves, histograms, the worst disagreements and groups of duplicates."""
     from textmill.plot import histogram, lines
     from textmill.report import Report
 
     report = Report("How a collection has changed", subtitle=collection.folder.name)
-    last = found.periods[-1]
-    groups = duplicate_groups(found.duplicates)
+    last = diagnosis.periods[-1]
+    groups = duplicate_groups(diagnosis.duplicates)
     figures = [
         (f"{len(collection):,}", "documents"),
         (f"{last.words:,}", "words"),
@@ -146,33 +146,33 @@ def write_diagnosis(collection: Collection, found: Diagnosis, path: str | os.Pat
         (f"{len(groups):,}", "groups of near-duplicates"),
     ]
     report.facts(figures)
-    for reason in found.stale:
+    for reason in diagnosis.stale:
         report.text(f"{reason}; the models should be trained anew.")
     report.heading("Words")
-    c, b = found.heaps
-    words = [row.words for row in found.periods]
-    law: dict[str, Any] = {"collection": (words, [row.distinct for row in found.periods])}
+    c, b = diagnosis.heaps
+    words = [row.words for row in diagnosis.periods]
+    law: dict[str, Any] = {"collection": (words, [row.distinct for row in diagnosis.periods])}
     if math.isfinite(b):
         law[f"{c:.3g} n^{b:.2f}"] = words, [c * n**b for n in words]
     report.figure(
         lines(law, x_label="words", y_label="distinct words"), caption="Distinct words, and Heaps' law fitted to them."
     )
-    unknown = _curve(found.periods, "unknown")
+    unknown = _curve(diagnosis.periods, "unknown")
     if unknown[0]:
         report.figure(
             lines({"unknown words": unknown}, x_label="period", y_label="share"),
-            caption=f"Share of the words of each period that the method {found.method} does not know.",
+            caption=f"Share of the words of each period that the method {diagnosis.method} does not know.",
         )
     report.heading("Topics")
-    moved = {name: _curve(found.periods, name) for name in ("drift", "chance")}
+    moved = {name: _curve(diagnosis.periods, name) for name in ("drift", "chance")}
     if all(places for places, _ in moved.values()):
         report.figure(
             lines(moved, x_label="period", y_label="distance"),
             caption="Distance of each period from all before it, and what it would be in a random order.",
         )
-    report.table(Period._fields, found.periods, caption="Periods.")
+    report.table(Period._fields, diagnosis.periods, caption="Periods.")
     report.heading("Scores")
-    for sample in found.scores:
+    for sample in diagnosis.scores:
         samples = {"random pairs": sample.random, "neighbors": sample.nearest}
         there = {name: values for name, values in samples.items() if len(values)}
         if there:
@@ -180,9 +180,9 @@ def write_diagnosis(collection: Collection, found: Diagnosis, path: str | os.Pat
                 histogram(there, x_label=f"score by {sample.method}", shares=True),
                 caption=f"Scores by {sample.method} of random pairs, and of the ten nearest neighbors.",
             )
-    if found.comparison is not None:
+    if diagnosis.comparison is not None:
         report.heading("Disagreement")
-        result = found.comparison
+        result = diagnosis.comparison
         report.figure(draw_differences(result), caption=f"Differences of scores: {result.other} - {result.one}.")
         heads = ["left", "right", result.one, result.other, "difference"]
         report.table(heads, result.worst, caption="Pairs on which the two methods differ most.")
@@ -224,10 +224,12 @@ def _words(
     """Words and distinct words up to the end of each period, and the share of its words that are unknown."""
     counting = method if method.vocabulary is not None else counting_method(snapshot.methods.values())
     n_periods = int(labels[-1]) + 1
-    known = None if counting is None else counting.vocabulary
-    settings: dict[str, Any] = {} if known is None else {"tokenizer": known.tokenizer, "ngrams": known.ngrams}
+    vocabulary = None if counting is None else counting.vocabulary
+    settings: dict[str, Any] = (
+        {} if vocabulary is None else {"tokenizer": vocabulary.tokenizer, "ngrams": vocabulary.ngrams}
+    )
     everything = Vocabulary(**settings, n_jobs=n_jobs).fit(_Texts(snapshot, numbers))
-    is_known = np.fromiter((known is not None and term in known for term in everything.terms_), np.bool_)
+    is_known = np.fromiter((vocabulary is not None and term in vocabulary for term in everything.terms_), np.bool_)
     seen = np.zeros(len(everything), np.bool_)
     tokens, unknown, distinct = (np.zeros(n_periods, np.int64) for _ in range(3))
     for block in _blocks(len(numbers), "counting words"):
@@ -241,7 +243,7 @@ def _words(
         np.add.at(distinct, period[fresh[first]], 1)
         seen[terms] = True
     shares = np.divide(unknown, tokens, out=np.zeros(n_periods), where=tokens > 0)
-    shares = shares if known is not None else np.full(n_periods, np.nan)
+    shares = shares if vocabulary is not None else np.full(n_periods, np.nan)
     totals = zip(tokens.cumsum().tolist(), distinct.cumsum().tolist(), shares.tolist(), strict=True)
     return list(totals)
 
