@@ -163,18 +163,18 @@ class Grammar:
         self._pending.append(rule.name)
         try:
             machine = self._small(self._expression(rule.body, {}), rule.body)
-            if rule.is_set:
-                self._single_letters(machine, rule.body)
-            if rule.export or rule.functional:
-                self._check(rule, machine)
+            with self._place(rule.body):
+                if rule.is_set:
+                    self._single_letters(machine, rule.body)
+                if rule.export or rule.functional:
+                    self._check(rule, machine)
         finally:
             self._pending.pop()
         return arcsort(machine)
 
     def _check(self, rule: Definition, machine: Fst) -> None:
         kind = self.text.token_type
-        if not {START, END}.isdisjoint(machine.arrays()[1]["ilabel"].tolist()):
-            raise self._fault(f"^ and $ stand in contexts of rewrite rules only, not in the rule {rule.name!r}", rule)
+        self._without_boundaries(machine, f"the rule {rule.name!r}", rule)
         if rule.export and (text := endless_input(machine, kind)) is not None:
             raise self._fault(f"the rule {rule.name!r} does not end: the input {text!r} has endless outputs", rule)
         if rule.functional and (text := ambiguous_input(machine, kind)) is not None:
@@ -183,6 +183,11 @@ class Grammar:
                 f"the rule {rule.name!r} is ambiguous: the input {text!r} has the outputs {' and '.join(outputs)}", rule
             )
 
+    def _without_boundaries(self, machine: Fst, what: str, at: Node | Definition) -> None:
+        arcs = machine.arrays()[1]
+        if not {START, END}.isdisjoint(arcs["ilabel"].tolist() + arcs["olabel"].tolist()):
+            raise self._fault(f"^ and $ stand in contexts of rewrite rules only, not in {what}", at)
+
     def _single_letters(self, machine: Fst, node: Node) -> list[str]:
         """The symbols of a set; a DataError if the machine has other strings."""
         from textmill.fst.strings import strings
@@ -190,7 +195,9 @@ class Grammar:
         kind = self.text.token_type
         if machine.has("cyclic") or not machine.has("acceptor"):
             raise self._fault('a set has single symbols only: [...], "x", and | between them', node)
-        letters = [text for text, _, _ in strings(machine, token_type=kind)]
+        self._without_boundaries(machine, "a set", node)
+        with self._place(node):
+            letters = [text for text, _, _ in strings(machine, token_type=kind)]
         if wrong := [text for text in letters if len(text) != 1]:
             raise self._fault(f"a set has single symbols only, not {wrong[0]!r}", node)
         return letters
