@@ -5,6 +5,7 @@
     SET, scoring        processor seconds for the vectors of 10,000 reviews by the support vectors of one fold's model
     large, linear       processor seconds of a linear regression over 500,000 made-up reviews with 1,000,000 hashed
                         columns, ours to a gap of 1 % of the objective, the peer (LinearSVR, dual) as many passes
+    large, streamed     the same with rows read from disk again in every pass, in a process of its own; and its memory
 
 Sets are balanced draws: five stars (amazon5.csv), books, DVDs and kitchenware. Behind the table stands the quality: the
 squared error over three shuffles, within a domain and from one to another.
@@ -12,10 +13,15 @@ squared error over three shuffles, within a domain and from one to another.
 
 from __future__ import annotations
 
+import json
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +30,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.svm import SVC, SVR, LinearSVR
 from threadpoolctl import threadpool_limits
 
-from bench.harness import Job, Options
+from bench._streamed_regression import write_chunks
+from bench.harness import Job, Options, measured
 from textmill.linear import SupportVectorRegression
 from textmill.tasks.polarity import (
     PolarityScorer,
@@ -77,6 +84,7 @@ def jobs(options: Options) -> list[Job]:
                 figure="processor",
                 bar=5.0,
                 claim="scoring, one thread",
+                prepare=lambda name=name: _rows(options, name),  # type: ignore[misc]
             ),
         ]
     made.append(
@@ -87,6 +95,18 @@ def jobs(options: Options) -> list[Job]:
             "scikit-learn",
             lambda: _large_quality(options),
             figure="processor",
+            prepare=lambda: _passes(options),
+        )
+    )
+    made.append(
+        Job(
+            "large, linear, streamed",
+            lambda: _streamed(options)["seconds"],
+            lambda: measured(lambda: _large_theirs(options), "processor"),
+            "scikit-learn, in memory",
+            lambda: _streamed_quality(options),
+            figure="returned",
+            prepare=lambda: (_passes(options), _chunks(options)),
         )
     )
     return made
@@ -244,6 +264,28 @@ def _large_quality(options: Options) -> str:
     return (
         f"{model.n_iter_} passes, {seconds:.0f} s, gap {model.gap_ / model.objective_:.1e}; objective of the peer "
         f"{peer / ours - 1:+.1%}; {X.nnz / 1e6:.0f} million entries, {memory:.1f} GiB in all"
+    )
+
+
+@cache
+def _chunks(options: Options) -> Any:
+    """A folder, gone when the run is over, with the rows in ten files."""
+    folder = tempfile.TemporaryDirectory()
+    X, y = _large(options)
+    write_chunks(Path(folder.name), X, y, X.shape[0] // 10)
+    return folder
+
+
+def _streamed(options: Options) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench._streamed_regression", _chunks(options).name]
+    return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+
+def _streamed_quality(options: Options) -> str:
+    found, whole = _streamed(options), _large_model(options)
+    return (
+        f"{found['passes']} passes, gap {found['gap']:.1e}; objective {found['objective'] / whole.objective_ - 1:+.1%} "
+        f"of that in memory; {found['memory']:.0f} MiB at most, {found['before']:.0f} before the first row"
     )
 
 

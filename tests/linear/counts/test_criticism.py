@@ -60,6 +60,22 @@ def test_example_3_table_of_his() -> None:
     assert round(float(tail[0]), 3) == 7.595
 
 
+def test_topical_words_of_the_federalist_are_inflated_and_others_are_not() -> None:
+    """Passages of 200 words: `his` by both authors, `upon` by Hamilton and `may` by Madison (Mosteller, Wallace)."""
+    his = {0: 601, 1: 56, 2: 29, 3: 21, 4: 11, 5: 6, 6: 4, 13: 1}
+    likelihoods = {"poisson": -725.75, "negbinom": -539.50, "zipoisson": -546.59, "zinegbinom": -536.45}
+    fits = {kind: fit_counts(his, kind) for kind in likelihoods}
+    assert {kind: fit.log_likelihood for kind, fit in fits.items()} == pytest.approx(likelihoods, abs=6e-3)
+    assert round(fits["zinegbinom"].distribution.z, 2) == 0.71
+    assert fits["zinegbinom"].aic < fits["negbinom"].aic
+    upon, may = {0: 129, 1: 83, 2: 20, 3: 9, 4: 5, 5: 1}, {0: 156, 1: 63, 2: 29, 3: 8, 4: 4, 5: 1, 6: 1}
+    assert fit_counts(upon, "zinegbinom").distribution.z < 0.05
+    for word in (upon, may):
+        spread, both = fit_counts(word, "negbinom"), fit_counts(word, "zinegbinom")
+        assert spread.aic < min(both.aic, fit_counts(word, "poisson").aic)
+        assert likelihood_ratio(spread, both).p_value > 0.3
+
+
 def test_example_9_mcnemar() -> None:
     assert round(PairedCounts(only_first=120, only_second=90).mcnemar().statistic, 4) == 4.0048
 

@@ -129,6 +129,8 @@ def exact(model: Any, x: int, n: int) -> Any:
         )  # fmt: skip
     choose = mp.loggamma(n + 1) - mp.loggamma(x + 1) - mp.loggamma(n - x + 1)
     p = mp.mpf(model.p)
+    if isinstance(model, Bernoulli):
+        return mp.log(p) if x else mp.log(1 - p)
     if isinstance(model, Binomial):
         return choose + x * mp.log(p) + (n - x) * mp.log(1 - p)
     gamma = mp.mpf(model.gamma)
@@ -143,8 +145,7 @@ def exact(model: Any, x: int, n: int) -> Any:
 def grid() -> list[Any]:
     models: list[Any] = []
     for p in (1e-9, 1e-5, 0.01, 0.4):
-        models.append(Binomial(p))
-        models.append(Poisson(p))
+        models += [Binomial(p), Bernoulli(p), Poisson(p)]
         models += [BetaBinomial(p, gamma) for gamma in (1e-12, 1e-8, 1e-5, 1e-3, 0.1, 0.99)]
         models += [NegativeBinomial(p, kappa) for kappa in (1e-3, 0.5, 20.0, 1e6, 1e12)]
     return [*models, *(ZeroInflated(model, z) for model in models for z in (1e-6, 0.5))]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, sparse
+from scipy import optimize, sparse, special
 
 from textmill.errors import DataError
 from textmill.linear import (
@@ -140,6 +140,28 @@ def em_step(x: Any, n: Any, z: float, p: float) -> tuple[float, float]:
     return inflated / len(x), successes / tokens
 
 
+def by_minimizer(x: Any, n: Any) -> tuple[float, float, float]:
+    """p, z and the log-likelihood of the zero-inflated binomial by a general minimizer, in (logit p, logit z)."""
+    constant = float((special.gammaln(n + 1) - special.gammaln(x + 1) - special.gammaln(n - x + 1)).sum())
+
+    def value(theta: Any) -> tuple[float, Any]:
+        u, v = theta
+        inside = x * u - n * np.logaddexp(0, u)
+        r = np.where(x == 0, special.expit(v - inside), 0.0)
+        total = np.where(x == 0, np.logaddexp(v, inside), inside).sum() - len(x) * np.logaddexp(0, v)
+        slope = [((1 - r) * (x - n * special.expit(u))).sum(), r.sum() - len(x) * special.expit(v)]
+        return -float(total), -np.array(slope)
+
+    rate = special.logit(x.sum() / n.sum())
+    runs = [
+        optimize.minimize(value, [rate + shift, v], jac=True, method="BFGS", options={"gtol": 1e-10})
+        for shift, v in ((0.0, -2.0), (0.5, 0.0), (1.5, 1.5))
+    ]
+    best = min(runs, key=lambda run: run.fun)
+    u, v = best.x
+    return float(special.expit(u)), float(special.expit(v)), constant - float(best.fun)
+
+
 @pytest.mark.parametrize("sets", [40, pytest.param(1000, marks=pytest.mark.slow)])
 def test_em_equals_the_plain_loop_never_falls_and_ends_at_the_maximum(sets: int) -> None:
     rng = np.random.default_rng(11)
@@ -160,6 +182,10 @@ def test_em_equals_the_plain_loop_never_falls_and_ends_at_the_maximum(sets: int)
         assert direct.log_likelihood >= far.log_likelihood - 1e-8
         if direct.distribution.z > 0.02:
             assert far.distribution.parameters == pytest.approx(direct.distribution.parameters, abs=1e-6)
+        p, z, largest = by_minimizer(x, n)
+        assert direct.log_likelihood == pytest.approx(largest, abs=1e-6)
+        if z > 0.02:
+            assert direct.distribution.parameters == pytest.approx({"p": p, "z": z}, abs=1e-6)
 
 
 def test_statsmodels_agrees_on_poisson_negative_binomial_and_inflation() -> None:
