@@ -339,7 +339,8 @@ def test_mapped_machines_are_checked_before_they_are_followed(tmp_path: Path) ->
 
 
 def test_wrong_files_are_told_what_they_are(tmp_path: Path) -> None:
-    cases = {b"0 1 1 1\n": "read it with read_text", b"\x1f\x8b\x08": "gzip", b"PK\x03\x04....": "first four bytes"}
+    cases = {b"0 1 1 1\n": "read it with read_text", b"\x1f\x8b\x08": "gzip", b"PK\x03\x04....": "zip archive"}
+    cases[b"\x00\x01\x02\x03...."] = "unknown or damaged file"
     for content, words in cases.items():
         with pytest.raises(DataError, match=words):
             wfst.from_bytes(content)

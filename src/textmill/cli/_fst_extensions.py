@@ -8,6 +8,7 @@ from textmill.cli import _fst_files as files
 from textmill.cli._fst_program import Program, Source, Target
 from textmill.cli._json import json_page
 from textmill.cli._options import Json
+from textmill.cli._outputs import output_argument
 
 if TYPE_CHECKING:
     from textmill.fst import EditedFst
@@ -71,7 +72,7 @@ def edit(
 @app.command(cls=Program)
 def ngram(
     source: Annotated[str, typer.Argument(metavar="IN", help="ARPA file, or a model that this command has made.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="Model to write, .mill; or .fst for a plain machine.")],
+    target: Annotated[str, output_argument("Model to write, .mill; or .fst for a plain machine.", "OUT")],
     cost_bits: Annotated[
         int, typer.Option(min=0, max=16, help="Bits for the cost of an n-gram; 0 for 32 without rounding.")
     ] = 0,
@@ -81,9 +82,6 @@ def ngram(
 
     Example: textmill fst ngram model.arpa model.mill
     """
-    from textmill.cli._outputs import check_output
-
-    check_output(target)
     model = _ngrams(source, cost_bits or None)
     if target.endswith(".fst"):
         files.write_machine(model.machine(back_off=back_off).expand(), target)

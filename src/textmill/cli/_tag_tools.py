@@ -9,7 +9,7 @@ import typer
 
 from textmill.cli._json import json_line
 from textmill.cli._options import Jobs, Json, JsonLines, Seed
-from textmill.cli._outputs import figure_option, further_output
+from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
 from textmill.cli._tag_kinds import KINDS, HiddenStates, states_of
@@ -114,7 +114,7 @@ def tune(
     ] = [],  # noqa: B006
     csv: Annotated[Path | None, further_output("Write all combinations to this CSV file.")] = None,
     plot: Annotated[Path | None, figure_option("Draw the scores to this file (.png, .svg or .pdf).")] = None,
-    output: Annotated[Path | None, further_output("Write the best tagger to this file.")] = None,
+    output: Annotated[Path | None, output_option("Write the best tagger to this file.")] = None,
     refit: Annotated[
         bool, typer.Option("--refit", help="Train the best tagger on with the development sequences, too.")
     ] = False,
