@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from textmill import files
+from textmill.cli import _tables
 from textmill.cli._groups import command_of
 from textmill.cli.app import app, main
 from textmill.files import check_target
@@ -186,3 +187,13 @@ def test_the_header_of_a_failed_table_does_not_wait_for_the_next_command(capsys:
         with pytest.raises(SystemExit):
             main(command.split())
     assert "digits\textension" not in capsys.readouterr().out
+
+
+def test_a_failed_command_leaves_no_header_to_those_who_call_the_commands_themselves(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["voicemail", "grammar", "nowhere.txt"])
+    app(["info"], standalone_mode=False)
+    assert "digits\textension" not in capsys.readouterr().out
+    assert not _tables._waiting

@@ -121,6 +121,7 @@ def main(arguments: list[str] | None = None) -> None:
         if "--debug" in arguments and not isinstance(error, BrokenPipeError):
             raise
         code = _report(error)
+    _end_tables(failed=True)  # none is left of a command that went well
     _drop_what_cannot_be_written()
     if _interrupted and not code:  # a training loop was ended by Ctrl-C: what it had is saved
         code = _INTERRUPTED
