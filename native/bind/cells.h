@@ -1,7 +1,9 @@
 // Columns of sequences as Python gives them, for the extraction of tests.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,14 +79,13 @@ class Cells {
     require(threads > 0, "threads must be at least 1");
     {
       nb::gil_scoped_release nogil;
-      base::parallel_for(held_.size(), threads, [&](std::size_t slot) {
-        for (const std::string_view value : held_[slot]) cells_.add(slot, value);
-        held_[slot].clear();
-      });
+      base::parallel_for(held_.size(), threads,
+                         [&](std::size_t slot) { cells_.add_all(slot, held_[slot].values, held_[slot].places); });
     }
-    owners_.clear();
+    for (Held& held : held_) held.clear();
+    waiting_ = 0;
   }
-  bool finished() const { return owners_.empty(); }
+  bool finished() const { return waiting_ == 0; }
 
   nb::list distinct(std::size_t slot) const {
     require(slot < cells_.columns().size() && finished(), "there is no column ", slot, ", or it is not finished");
@@ -112,15 +113,46 @@ class Cells {
   const sequence::Cells& cells() const { return cells_; }
 
  private:
-  // Keeps a string until it is interned; the reference keeps its bytes.
+  // Strings of a column that are not yet interned; the references keep their bytes. Readers give many tokens the same
+  // object, so objects that were met lately are found by their address and held once.
+  struct Held {
+    std::vector<std::string_view> values;
+    std::vector<nb::object> owners;     // [values]
+    std::vector<std::uint32_t> places;  // [tokens] among the values
+    std::vector<std::uint32_t> recent;  // [a power of two] by address: number of a value and 1, or 0
+
+    std::uint32_t& recent_at(PyObject* object) {
+      const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(object));
+      return recent[((address >> 4) * 0x9E3779B97F4A7C15u >> 32) & (recent.size() - 1)];
+    }
+    void grow() {
+      recent.assign(std::max(kLeastRecent, recent.size() * 4), 0);
+      for (std::size_t v = 0; v < owners.size(); ++v) recent_at(owners[v].ptr()) = static_cast<std::uint32_t>(v + 1);
+    }
+    void clear() {
+      values.clear();
+      owners.clear();
+      places.clear();
+      recent.clear();
+    }
+  };
+
   void hold(std::size_t slot, PyObject* value, std::size_t s, std::size_t t) {
-    held_[slot].push_back(utf8_of(value, s, t));
-    owners_.push_back(nb::borrow(value));
+    Held& held = held_[slot];
+    if (held.values.size() * 2 >= held.recent.size() && held.recent.size() < kMostRecent) held.grow();
+    std::uint32_t& recent = held.recent_at(value);
+    if (recent == 0 || held.owners[recent - 1].ptr() != value) {
+      held.values.push_back(utf8_of(value, s, t));
+      held.owners.push_back(nb::borrow(value));
+      recent = static_cast<std::uint32_t>(held.values.size());
+    }
+    held.places.push_back(recent - 1);
   }
 
   void end_sequence(std::size_t length) {
     cells_.end_sequence(length);
-    if (owners_.size() >= kMostHeld) finish(held_.size());
+    waiting_ += length * held_.size();
+    if (waiting_ >= kMostHeld) finish(held_.size());
   }
 
   void check_width(std::size_t width, std::size_t s, std::size_t t) {
@@ -138,11 +170,12 @@ class Cells {
   }
 
   static constexpr std::size_t kMostHeld = std::size_t{1} << 22;
+  static constexpr std::size_t kLeastRecent = 256, kMostRecent = std::size_t{1} << 16;
 
   sequence::Cells cells_;
-  std::vector<std::vector<std::string_view>> held_;  // [column] not yet interned
-  std::vector<nb::object> owners_;
-  std::size_t width_ = 0;  // 0: the first token decides
+  std::vector<Held> held_;   // [column]
+  std::size_t waiting_ = 0;  // cells that are not yet interned
+  std::size_t width_ = 0;    // 0: the first token decides
 };
 
 }  // namespace textmill::bind

@@ -141,8 +141,10 @@ void share_types(const std::tuple<In<std::int64_t, 1>, In<std::uint64_t, 1>, In<
 // Lists of names, one per sequence, from the number of the name at each token; every name is one object, shared.
 nb::list spelled(In<std::int32_t, 1> codes, In<std::int64_t, 1> offsets, const nb::list& names) {
   check_offsets(view(offsets), codes.size(), "sequences");
+  std::vector<PyObject*> name;
+  for (const nb::handle one : names) name.push_back(one.ptr());
   for (const std::int32_t code : view(codes))
-    require(code >= 0 && static_cast<std::size_t>(code) < names.size(), "there is no name ", code);
+    require(code >= 0 && static_cast<std::size_t>(code) < name.size(), "there is no name ", code);
   nb::list out;
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
     const std::int64_t first = offsets.data()[s], length = offsets.data()[s + 1] - first;
@@ -150,7 +152,7 @@ nb::list spelled(In<std::int32_t, 1> codes, In<std::int64_t, 1> offsets, const n
     if (!row.is_valid()) throw nb::python_error();
     for (std::int64_t t = 0; t < length; ++t)
       PyList_SET_ITEM(row.ptr(), static_cast<Py_ssize_t>(t),
-                      nb::handle(names[static_cast<std::size_t>(codes.data()[first + t])]).inc_ref().ptr());
+                      Py_NewRef(name[static_cast<std::size_t>(codes.data()[first + t])]));
     out.append(row);
   }
   return out;

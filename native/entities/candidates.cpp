@@ -1,6 +1,7 @@
 #include "entities/candidates.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/parallel.h"
 
@@ -9,9 +10,12 @@ namespace {
 
 constexpr std::size_t kBlockSentences = 256;  // what one task chooses from
 
-// Of a chain whose history is the label before: the sums over histories are short.
-void find_of_order_one(const sequence::Steps& steps, const PhraseLabels& labels, double least, Candidates& out) {
-  const std::size_t Y = steps.histories.labels, H = steps.histories.base, T = steps.length;
+// Of a chain whose history is the label before: the sums over histories are short. Y is the number of labels, known
+// when this is compiled or not.
+template <class Size>
+void find_of_order_one(const sequence::Steps& steps, const PhraseLabels& labels, double least, Candidates& out,
+                       Size Y) {
+  const std::size_t H = steps.histories.base, T = steps.length;
   std::vector<double> before(H, 0.0), after(H);
   before[steps.histories.start] = 1.0;
   for (std::size_t s = 0; s < T; ++s) {
@@ -83,8 +87,10 @@ void find_of_any_order(const sequence::Steps& steps, const PhraseLabels& labels,
 void find_candidates(const sequence::Steps& steps, const PhraseLabels& labels, double least, Candidates& out) {
   const sequence::Histories& histories = steps.histories;
   const std::size_t from = out.begin.size();
-  if (histories.order == 1)
-    find_of_order_one(steps, labels, least, out);
+  if (histories.order == 1 && histories.labels == 3)  // B, I and O
+    find_of_order_one(steps, labels, least, out, std::integral_constant<std::size_t, 3>{});
+  else if (histories.order == 1)
+    find_of_order_one(steps, labels, least, out, histories.labels);
   else
     find_of_any_order(steps, labels, least, out);
   // by end, then from short to long, as the choice wants them; few are far from their place

@@ -3,11 +3,29 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "base/parallel.h"
 
 namespace textmill::sequence {
+
+template <class Size>
+void Blends::apply(std::size_t test, std::size_t histories, Size labels, double* step) const {
+  const Cell* cell = cells_.data() + begin_[test];
+  const Cell* const end = cells_.data() + begin_[test + 1];
+  while (cell != end) {
+    const std::size_t size = cell->second & ((1u << kEntryBits) - 1), stride = strides_[cell->second >> kEntryBits];
+    const double keep = cell->value;
+    for (auto h = static_cast<std::size_t>(cell->first); h < histories; h += stride) {
+      double* p = step + h * labels;
+      for (std::size_t y = 0; y < labels; ++y) p[y] *= keep;
+      for (std::size_t e = 1; e <= size; ++e) p[cell[e].first] += cell[e].value;
+    }
+    cell += 1 + size;
+  }
+}
+
 namespace {
 
 constexpr std::size_t kBlockTests = 8192;                // what one task adds up
@@ -61,9 +79,13 @@ void blend(const BackOff& back_off, std::size_t level, std::span<const std::int3
 }
 
 // Zeros for what must not follow, the rest divided by its sum; even shares where nothing would remain.
-void restrict_to(const std::uint8_t* allowed, std::size_t labels, double* p) {
+template <class Size>
+void restrict_to(const std::uint8_t* allowed, Size labels, double* p) {
   double sum = 0.0, forbidden = 0.0;
-  for (std::size_t y = 0; y < labels; ++y) (allowed[y] ? sum : forbidden) += p[y];
+  for (std::size_t y = 0; y < labels; ++y) {
+    sum += allowed[y] ? p[y] : 0.0;
+    forbidden += allowed[y] ? 0.0 : p[y];
+  }
   if (forbidden == 0.0 && sum > 0.0) {
     for (std::size_t y = 0; y < labels; ++y)
       if (!allowed[y]) p[y] = 0.0;
@@ -103,7 +125,8 @@ struct CountBlends {
     __builtin_prefetch(table.entries.data() + table.rows[test]);
     __builtin_prefetch(table.history.data() + table.rows[test]);
   }
-  void apply(std::size_t test, std::size_t histories, std::size_t labels, double* step) const {
+  template <class Size>
+  void apply(std::size_t test, std::size_t histories, Size labels, double* step) const {
     const auto level = static_cast<std::size_t>(table.level[test]);
     const auto rows_end = static_cast<std::size_t>(table.rows[test + 1]);
     for (auto row = static_cast<std::size_t>(table.rows[test]); row < rows_end; ++row) {
@@ -122,11 +145,12 @@ struct CountBlends {
   }
 };
 
-template <class Rows>
-void fill(const Rows& rows, const BackOff& back_off, const Histories& histories, const TokenTests& tests,
-          std::size_t sequence, CoarseSteps& coarse, double* steps) {
+// Y is the number of labels, known when this is compiled or not.
+template <class Rows, class Size>
+void fill_for(const Rows& rows, const BackOff& back_off, const Histories& histories, const TokenTests& tests,
+              std::size_t sequence, CoarseSteps& coarse, double* steps, Size Y) {
   constexpr std::size_t kLevels = CoarseSteps::kLevels, kSlots = CoarseSteps::kSlots;
-  const std::size_t Y = histories.labels, H = histories.size(histories.order), cells = H * Y;
+  const std::size_t H = histories.size(histories.order), cells = H * Y;
   const auto first = static_cast<std::size_t>(tests.offsets[sequence]);
   const auto last = static_cast<std::size_t>(tests.offsets[sequence + 1]);
   if (coarse.tests.empty()) {
@@ -174,6 +198,16 @@ void fill(const Rows& rows, const BackOff& back_off, const Histories& histories,
   }
 }
 
+// The tags B, I and O of phrases are three labels: short loops of a known length are far quicker.
+template <class Rows>
+void fill(const Rows& rows, const BackOff& back_off, const Histories& histories, const TokenTests& tests,
+          std::size_t sequence, CoarseSteps& coarse, double* steps) {
+  if (histories.labels == 3)
+    fill_for(rows, back_off, histories, tests, sequence, coarse, steps, std::integral_constant<std::size_t, 3>{});
+  else
+    fill_for(rows, back_off, histories, tests, sequence, coarse, steps, histories.labels);
+}
+
 }  // namespace
 
 Blends::Blends(const CountTable& table, const BackOff& back_off)
@@ -197,20 +231,6 @@ Blends::Blends(const CountTable& table, const BackOff& back_off)
           [&](std::int32_t y, double add) { cells_.push_back({add, y, 0}); });
     }
     begin_.push_back(static_cast<std::int64_t>(cells_.size()));
-  }
-}
-
-void Blends::apply(std::size_t test, std::size_t histories, std::size_t labels, double* step) const {
-  const Cell* cell = cells_.data() + begin_[test];
-  const Cell* const end = cells_.data() + begin_[test + 1];
-  while (cell != end) {
-    const std::size_t size = cell->second & ((1u << kEntryBits) - 1), stride = strides_[cell->second >> kEntryBits];
-    for (auto h = static_cast<std::size_t>(cell->first); h < histories; h += stride) {
-      double* p = step + h * labels;
-      for (std::size_t y = 0; y < labels; ++y) p[y] *= cell->value;
-      for (std::size_t e = 1; e <= size; ++e) p[cell[e].first] += cell[e].value;
-    }
-    cell += 1 + size;
   }
 }
 

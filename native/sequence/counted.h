@@ -104,7 +104,8 @@ class Blends {
   void prefetch_place(std::size_t test) const { __builtin_prefetch(begin_.data() + test); }
   void prefetch(std::size_t test) const { __builtin_prefetch(cells_.data() + begin_[test]); }
   // The level of a test onto the distributions of coarser ones, step [histories][Y].
-  void apply(std::size_t test, std::size_t histories, std::size_t labels, double* step) const;
+  template <class Size>
+  void apply(std::size_t test, std::size_t histories, Size labels, double* step) const;
 
  private:
   struct Cell {  // of a row: keep, history, entries and level; then of each entry: add and label

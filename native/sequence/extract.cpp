@@ -1,6 +1,7 @@
 #include "sequence/extract.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/parallel.h"
 
@@ -20,18 +21,15 @@ std::vector<std::size_t> blocks_of(std::span<const std::int64_t> offsets, std::s
 
 constexpr std::uint32_t kNone = base::InternTable::kNone;
 constexpr std::uint32_t kUnset = kNone - 1;
+constexpr std::size_t kKnownTokens = 2048;                     // what one task looks up, at least
 constexpr std::size_t kTogether = 32;                          // tokens whose known tests are looked up together
 constexpr std::size_t kMostRemembered = std::size_t{1} << 17;  // answers kept per pattern: they fit the cache
 
-// The tests of one token after the other. Where a pattern has few distinct combinations of values (parts of speech, a
-// single word), the test of a combination is looked up once and then remembered; else its string is put together.
-class Assembler {
+// Where a pattern has few distinct combinations of values (parts of speech, a single word), the test of a combination is
+// looked up once and then remembered. Several threads may share the answers if they do not depend on who asks.
+class Memory {
  public:
-  Assembler(const Cells& cells, const Program& program) : program_(program) {
-    for (const Source& source : program.sources) {
-      ids_.push_back(cells.ids(source.slot).data());
-      values_.push_back(cells.table(source.slot).size());
-    }
+  explicit Memory(const Program& program) {
     for (const Pattern& pattern : program.patterns) {
       std::size_t combinations = 1;
       for (const Item& item : pattern.items) {
@@ -40,7 +38,28 @@ class Assembler {
       }
       // whether a child is made depends on its parent, not on its own values alone
       const bool remembers = combinations <= kMostRemembered && pattern.parent < 0;
-      remembered_.emplace_back(remembers ? combinations : 0, kUnset);
+      answers_.emplace_back(remembers ? combinations : 0, kUnset);
+    }
+  }
+  // [combinations of values of a pattern], empty: too many.
+  std::span<std::uint32_t> operator[](std::size_t pattern) { return answers_[pattern]; }
+
+  static std::uint32_t load(std::uint32_t& answer) { return std::atomic_ref(answer).load(std::memory_order_relaxed); }
+  static void store(std::uint32_t& answer, std::uint32_t id) {
+    std::atomic_ref(answer).store(id, std::memory_order_relaxed);
+  }
+
+ private:
+  std::vector<std::vector<std::uint32_t>> answers_;
+};
+
+// The tests of one token after the other; the strings of those that are not remembered are put together.
+class Assembler {
+ public:
+  Assembler(const Cells& cells, const Program& program, Memory& memory) : program_(program), memory_(memory) {
+    for (const Source& source : program.sources) {
+      ids_.push_back(cells.ids(source.slot).data());
+      values_.push_back(cells.table(source.slot).size());
     }
     found_.resize(program.patterns.size());
     missing_.reserve(program.patterns.size());
@@ -72,7 +91,7 @@ class Assembler {
     for (std::size_t p = 0; p < program_.patterns.size(); ++p) {
       const std::vector<Item>& items = program_.patterns[p].items;
       std::uint32_t* remembered = nullptr;
-      if (!remembered_[p].empty()) {
+      if (const std::span<std::uint32_t> answers = memory_[p]; !answers.empty()) {
         std::size_t key = 0;
         for (const Item& item : items) {
           if (item.source < 0) continue;
@@ -80,9 +99,9 @@ class Assembler {
           const std::size_t at_piece = piece(item, first, length, at);
           key = key * source.size + (source.codes.empty() ? at_piece : source.codes[at_piece]);
         }
-        remembered = &remembered_[p][key];
-        found[p] = *remembered;
-        if (*remembered != kUnset) continue;
+        remembered = &answers[key];
+        found[p] = Memory::load(*remembered);
+        if (found[p] != kUnset) continue;
       }
       const std::size_t begin = text_.size();
       for (const Item& item : items) {
@@ -102,7 +121,7 @@ class Assembler {
   }
   static void settle(const Missing& one, std::uint32_t id) {
     *one.found = id;
-    if (one.remembered != nullptr) *one.remembered = id;
+    if (one.remembered != nullptr) Memory::store(*one.remembered, id);
   }
   void clear() {
     text_.clear();
@@ -130,10 +149,10 @@ class Assembler {
   }
 
   const Program& program_;
-  std::vector<const std::int32_t*> ids_;                // [source] ids of the cells of its column
-  std::vector<std::size_t> values_;                     // [source] distinct values of its column
-  std::vector<std::vector<std::uint32_t>> remembered_;  // [pattern][combination of values], empty: too many
-  std::vector<std::uint32_t> found_;                    // [pattern]
+  Memory& memory_;
+  std::vector<const std::int32_t*> ids_;  // [source] ids of the cells of its column
+  std::vector<std::size_t> values_;       // [source] distinct values of its column
+  std::vector<std::uint32_t> found_;      // [pattern]
   std::vector<Missing> missing_;
   std::string text_;
 };
@@ -192,7 +211,8 @@ std::vector<Block> for_tokens(const Cells& cells, const Program& program, std::s
   const std::vector<std::size_t> begin = blocks_of(cells.offsets());
   std::vector<Block> blocks(begin.size() - 1);
   base::parallel_for(blocks.size(), threads, [&](std::size_t b) {
-    Assembler assembler(cells, program);
+    Memory memory(program);  // new tests have numbers of their block
+    Assembler assembler(cells, program, memory);
     Block block;
     for (std::size_t s = begin[b]; s < begin[b + 1]; ++s) {
       const std::int64_t first = cells.offsets()[s], length = cells.offsets()[s + 1] - first;
@@ -223,6 +243,15 @@ std::uint8_t kind_of(std::string_view test) {
   }
 }
 
+void Cells::add_all(std::size_t slot, std::span<const std::string_view> values, std::span<const std::uint32_t> places) {
+  std::vector<std::int32_t> id;
+  id.reserve(values.size());
+  for (const std::string_view value : values)
+    id.push_back(static_cast<std::int32_t>(tables_[slot].insert(value, base::hash_bytes(value))));
+  ids_[slot].reserve(ids_[slot].size() + places.size());
+  for (const std::uint32_t place : places) ids_[slot].push_back(id[place]);
+}
+
 std::uint32_t Tests::insert(std::string_view test, std::uint64_t hash) {
   const std::uint32_t id = strings.insert(test, hash);
   if (id == unigram.size()) {
@@ -237,12 +266,11 @@ std::uint32_t Tests::insert(std::string_view test, std::uint64_t hash) {
 // tests of some tokens are looked up together, one step for all of them after the other.
 Extracted extract_known(const Cells& cells, const Program& program, const Tests& tests, std::size_t threads) {
   const std::size_t P = program.patterns.size();
-  // answers do not depend on the blocks; larger ones remember more
-  const std::size_t tokens = std::max(kBlockTokens, cells.tokens() / (threads == 1 ? 1 : 2 * threads) + 1);
-  const std::vector<std::size_t> begin = blocks_of(cells.offsets(), tokens);
+  const std::vector<std::size_t> begin = blocks_of(cells.offsets(), kKnownTokens);
   std::vector<Block> blocks(begin.size() - 1);
+  Memory memory(program);
   base::parallel_for(blocks.size(), threads, [&](std::size_t b) {
-    Assembler assembler(cells, program);
+    Assembler assembler(cells, program, memory);
     Block block;
     std::vector<std::uint32_t> found(kTogether * P), likely;
     std::size_t waiting = 0;  // tokens that are assembled

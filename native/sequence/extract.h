@@ -40,10 +40,9 @@ class Cells {
   const base::InternTable& table(std::size_t slot) const { return tables_[slot]; }
   std::span<const std::int32_t> ids(std::size_t slot) const { return ids_[slot]; }
 
-  void add(std::size_t slot, std::string_view value) {
-    ids_[slot].push_back(static_cast<std::int32_t>(tables_[slot].insert(value, base::hash_bytes(value))));
-  }
-  // After the same number of values was added to every slot.
+  // values[places[0]], values[places[1]] ...; values stand in the order of their first places.
+  void add_all(std::size_t slot, std::span<const std::string_view> values, std::span<const std::uint32_t> places);
+  // After as many places were added to every slot.
   void end_sequence(std::size_t length) { offsets_.push_back(offsets_.back() + static_cast<std::int64_t>(length)); }
 
  private:

@@ -349,3 +349,36 @@ def test_fewer_columns_will_do_if_the_patterns_find_theirs() -> None:
     )
     with pytest.raises(DataError, match=fault):
         two.encode([["a"]])
+
+
+def test_cells_are_numbered_by_their_strings_whatever_objects_hold_them() -> None:
+    # the same objects again and again, equal strings in new objects, and more objects than are kept in sight
+    shared = [f"w{i}" for i in range(300)]
+    rng = np.random.default_rng(3)
+
+    def sentences():  # each list is gone when the next one is made
+        for s in range(4_000):
+            words = [shared[i] for i in rng.integers(0, 300, 10)] + [f"w{i}" for i in rng.integers(0, 300, 10)]
+            yield words + [f"v{20 * s + i}" for i in range(20)]
+
+    words = list(sentences())
+    rng = np.random.default_rng(3)
+    cells = Encoder(patterns=["u:%x[0,0]"]).cells(sentences())
+    number: dict[str, int] = {}
+    expected = [number.setdefault(word, len(number)) for sentence in words for word in sentence]
+    assert cells.ids(0).tolist() == expected
+    assert cells.distinct(0) == list(number)
+
+
+def test_known_tests_are_the_same_for_any_number_of_threads() -> None:
+    rng = np.random.default_rng(5)
+    X = [[f"w{i}" for i in rng.zipf(1.3, 25) % 5_000] for _ in range(600)]
+    patterns = ["u:1=%x[0,0]", "b:2=%x[-1,0]/%x[0,0]", 'u:3=%t[0,0,"1"]/%x[1,0]', "b"]
+    encoder = Encoder(patterns=patterns, n_jobs=1).fit(X[:300])
+    one = encoder.encode(X)
+    for threads in (2, 3, 8):
+        encoder.n_jobs = threads
+        other = encoder.encode(X)
+        for kind in ("unigram", "bigram"):
+            assert getattr(one, kind).indptr.tolist() == getattr(other, kind).indptr.tolist()
+            assert getattr(one, kind).ids.tolist() == getattr(other, kind).ids.tolist()

@@ -194,8 +194,9 @@ def _log_shares(chain: Floats) -> Floats:
 
 
 def _log_sum(rows: Floats) -> Floats:
-    top = rows.max(axis=1, initial=-1e300)
-    return np.asarray(top + np.log(np.exp(rows - top[:, None]).sum(axis=1)))
+    columns = np.ascontiguousarray(rows.T)  # there are few of them: sums along a row would take far longer
+    top = columns.max(axis=0, initial=-1e300)
+    return np.asarray(top + np.log(np.exp(columns - top).sum(axis=0)))
 
 
 def _log_softmax(rows: Floats) -> Floats:
