@@ -4,7 +4,7 @@ TEXTMILL_DATA=... python -m bench segments [--quick] [--only TEXT]
 
 CRFsuite has tags and the token tests that `CRF` has by default, as attributes. One pass is objective and gradient at
 random weights. Labelling goes from columns to tags, features included on both sides; CRFsuite's are made in Python, as
-its users make them. Memory is that of a process of its own. `quality` trains on the whole corpus, which takes minutes.
+its users make them. Memory is that of a process of its own. `bench/_segment_quality.py` has the quality of systems.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ from textmill.sequence import (
     CRF,
     SemiMarkovCRF,
     default_patterns,
-    evaluate_boundaries,
-    evaluate_tags,
     read_labeled,
-    segment_patterns,
 )
 
 PACKAGES = ["python-crfsuite"]
@@ -203,46 +200,3 @@ def memory(options: Options, kind: str) -> float:
         [sys.executable, "-c", code, str(options.data), kind], capture_output=True, text=True, check=True
     )
     return float(done.stdout)
-
-
-ABLATIONS = {
-    "table3": {"patterns": "table3"},
-    "table3, no chunk tests": {"patterns": segment_patterns("table3", groups=["tokens", "history"])},
-    "table3, no history": {"patterns": "table3", "history": "none"},
-    "table3, L = 4": {"patterns": "table3", "max_length": 4},
-    "table3, recall 0.9995": {"patterns": "table3", "filter_recall": 0.9995},
-    "rich": {"patterns": "rich"},
-    "rich, no history": {"patterns": "rich", "history": "none"},
-}
-
-
-def quality(data: Path, names: list[str], size: int | None = None, **settings: Any) -> dict[str, Any]:
-    """Scores on the test part of systems of ABLATIONS, "crf" for the chain; prints them and pairs of them."""
-    from textmill.metrics import PairedCounts
-
-    X, y = part(data, "train", size)
-    X_test, y_test = part(data, "test", None)
-    right, answers = {}, {}
-    for name in names:
-        begin = time.process_time()
-        if name == "crf":
-            model: Any = CRF(patterns=default_patterns(1), max_iter=100)
-        else:
-            model = SemiMarkovCRF(**{**ABLATIONS[name], **settings})
-        model.fit(X, y)
-        spent = time.process_time() - begin
-        tags = model.predict(X_test)
-        scores, edges = evaluate_tags(y_test, tags), evaluate_boundaries(y_test, tags)
-        answers[name] = scores
-        right[name] = np.array([a == b for p, g in zip(tags, y_test, strict=True) for a, b in zip(p, g, strict=True)])
-        print(
-            f"{name:<26} R {100 * scores.recall:.2f} P {100 * scores.precision:.2f} F {100 * scores.f1:.2f} left "
-            f"{100 * edges.f1('left'):.2f} right {100 * edges.f1('right'):.2f} objective {model.objective_:.0f} "
-            f"{model.n_iter_} iterations, {spent:.0f} s of processor",
-            flush=True,
-        )
-    first = names[0]
-    for name in names[1:]:
-        counts = PairedCounts.from_correct(right[first], right[name])
-        print(f"{first} against {name}: McNemar p = {counts.mcnemar().p_value:.2g} over tokens")
-    return answers

@@ -314,16 +314,21 @@ class Problem {
   }
 
   // For each sentence its best segmentations, as offsets of hypotheses, their scores, offsets of segments, segments.
-  nb::tuple best(In<double, 1> theta, std::size_t k, std::size_t threads) {
+  // `asked`, S x 4: a segment of each sentence that answers must have or not, see segments.h.
+  nb::tuple best(In<double, 1> theta, std::size_t k, std::size_t threads, std::optional<In<std::int32_t, 2>> asked) {
     check(theta, threads);
     require(k >= 1, "k must be at least 1");
+    if (asked)
+      require(asked->shape(0) == problem->sentences() && asked->shape(1) == 4, "asked must be ", problem->sentences(),
+              " x 4");
+    const auto rules = asked ? std::span(asked->data(), asked->size()) : std::span<const std::int32_t>();
     std::vector<std::int64_t> hypotheses{0}, segments{0};
     std::vector<double> scores;
     std::vector<std::int32_t> flat;
     {
       nb::gil_scoped_release nogil;
       const std::lock_guard lock(mutex);
-      for (const auto& answers : problem->best(view(theta), k, threads)) {
+      for (const auto& answers : problem->best(view(theta), k, rules, threads)) {
         for (const sequence::Hypothesis& answer : answers) {
           scores.push_back(answer.score);
           flat.insert(flat.end(), answer.segments.begin(), answer.segments.end());
@@ -412,7 +417,7 @@ void bind_segments(nb::module_& m) {
       .def("evaluate", &Problem::evaluate, "theta"_a, "gradient"_a.noconvert().none(), "packed"_a, "threads"_a)
       .def("marginals", &Problem::marginals, "theta"_a, "threads"_a)
       .def("scores", &Problem::scores, "theta"_a, "threads"_a)
-      .def("best", &Problem::best, "theta"_a, "k"_a, "threads"_a)
+      .def("best", &Problem::best, "theta"_a, "k"_a, "threads"_a, "asked"_a = nb::none())
       .def("frequencies", &Problem::frequencies)
       .def_prop_ro("features", &Problem::features)
       .def_prop_ro("memory", &Problem::memory);

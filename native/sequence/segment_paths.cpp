@@ -21,10 +21,17 @@ void offer(std::vector<Step>& steps, const Step& step, std::size_t k) {
   if (steps.size() > k) steps.pop_back();
 }
 
+// Whether a rule (first token, tokens, label, must or must not) forbids a segment.
+bool forbidden(const std::int32_t* rule, std::int64_t first, std::int32_t length, std::int32_t label) {
+  const bool same = rule[0] == first && rule[1] == length && rule[2] == label;
+  const bool overlap = first < static_cast<std::int64_t>(rule[0]) + rule[1] && rule[0] < first + length;
+  return rule[3] != 0 ? overlap && !same : same;
+}
+
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> SegmentProblem::best(std::span<const double> theta, std::size_t k,
-                                                          std::size_t threads) {
+                                                          std::span<const std::int32_t> asked, std::size_t threads) {
   fill_scores(theta, threads);
   std::vector<std::vector<Hypothesis>> answers(sentences());
   base::parallel_blocks(sentences(), kSentences, threads, [&](std::size_t begin, std::size_t end) {
@@ -45,11 +52,12 @@ std::vector<std::vector<Hypothesis>> SegmentProblem::best(std::span<const double
       for (std::vector<Step>& steps : states) steps.clear();
       states[0].push_back({0.0, 0, 0, 0, 0});
       const double* w = scratch.weights.data();
+      const std::int32_t* rule = asked.empty() ? nullptr : asked.data() + 4 * s;
       for (std::int64_t i = 0; i < n; ++i) {
         const std::int64_t t = first + i, cut = candidates_[t], stop = candidates_[t + 1];
         const double* tr = histories_.data() + static_cast<std::size_t>(contexts_.of[t]) * Q * K;
         const auto at = static_cast<std::size_t>(i) * Q;
-        for (std::size_t q = 0; q < Q; ++q) {
+        for (std::size_t q = 0; q < Q && !(rule && forbidden(rule, i, 1, 0)); ++q) {
           std::vector<Step>& to = states[at + Q + static_cast<std::size_t>(after(static_cast<std::int32_t>(q)))];
           const std::vector<Step>& from = states[at + q];
           for (std::size_t r = 0; r < from.size(); ++r)
@@ -68,6 +76,7 @@ std::vector<std::vector<Hypothesis>> SegmentProblem::best(std::span<const double
                       k);
           for (std::int64_t c = single_[t] ? cut - 1 : cut; c < stop; ++c) {
             const std::int32_t length = c < cut ? 1 : lengths_[c];
+            if (rule && forbidden(rule, i, length, static_cast<std::int32_t>(y))) continue;
             const double score = w[static_cast<std::size_t>(c - cut + 1) * K + y];
             std::vector<Step>& to = states[at + static_cast<std::size_t>(length) * Q +
                                            static_cast<std::size_t>(state_of(static_cast<std::int32_t>(y)))];

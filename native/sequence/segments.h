@@ -102,8 +102,10 @@ class SegmentProblem {
   void scores(std::span<const double> theta, std::span<double> segments, std::span<double> histories,
               std::size_t threads);
 
-  // The k best segmentations of every sentence, best first; of equals the one met first.
-  std::vector<std::vector<Hypothesis>> best(std::span<const double> theta, std::size_t k, std::size_t threads);
+  // The k best segmentations of every sentence, best first; of equals the one met first. `asked`, [S][4] or empty, has
+  // for every sentence a segment (first token in the sentence, tokens, label) that its answers must have (1) or not (0).
+  std::vector<std::vector<Hypothesis>> best(std::span<const double> theta, std::size_t k,
+                                            std::span<const std::int32_t> asked, std::size_t threads);
 
  private:
   struct Scratch;

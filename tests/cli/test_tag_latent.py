@@ -45,9 +45,9 @@ def test_labels_certificates_and_comparison(files):
     assert len(lines) == 40
     first = json.loads(lines[0])
     labels = [line.split()[-1] for line in (files / "a.out").read_text().split("\n\n")[0].splitlines()]
-    assert first["labellings"][0]["labels"] == labels
+    assert first["labelings"][0]["labels"] == labels
     assert first["exact"] is True
-    assert len(first["labellings"]) == 2
+    assert len(first["labelings"]) == 2
     limited = run("tag", "label", "latent.mill", "test.txt", "--certificates", "--max-expansions", 1).stdout
     assert '"exact": false' in limited or '"exact":false' in limited
     assert (files / "log.csv").read_text().startswith("iteration,objective,gradient_norm")

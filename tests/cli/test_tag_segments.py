@@ -152,3 +152,52 @@ def test_bad_use(folder):
             code=1,
         ).stderr
     )
+
+
+def test_segments_are_explained(folder):
+    lines = run("tag", "explain", folder / "names.mill", folder / "test.txt", "-k", "2", "--json").stdout.splitlines()
+    spans = run("tag", "label", folder / "names.mill", folder / "test.txt", "--spans").stdout.splitlines()
+    assert len(lines) == sum(len(json.loads(line)["spans"]) for line in spans)
+    first, span = json.loads(lines[0]), json.loads(spans[0])["spans"][0]
+    assert (first["begin"], first["segment"], first["label"]) == (span["begin"], span["text"], span["label"])
+    assert len(first["tests"]) == 2
+    shown = run("tag", "explain", folder / "names.mill", folder / "test.txt").stdout.splitlines()
+    assert shown[0].split("\t")[:3] == ["sequence", "segment", "label"]
+
+
+def test_settings_are_tuned_and_cross_validated(folder):
+    more = ["--kind", "semimarkov", "--max-iter", "8", "--jobs", "1"]
+    command = ["tag", "tune", folder / "train.txt", *more, "--grid", "max-length=2,6", "--csv", folder / "cells.csv"]
+    text = run(*command, "--refit", "-o", folder / "best.mill").stdout
+    assert text.splitlines()[-1].startswith("best: max_length 6")
+    assert (folder / "cells.csv").read_text().startswith("max_length,figure")
+    best = textmill.load(folder / "best.mill", expect=SemiMarkovCRF)
+    assert (best.max_length, best.n_iter_ <= 8) == (6, True)
+    scores = json.loads(run("tag", "crossval", folder / "train.txt", *more, "--folds", "3", "--json").stdout)
+    assert scores["f1"] > 0.3
+    run("tag", "train", folder / "train.txt", *more, "--log", folder / "log.csv", "-o", folder / "logged.mill")
+    assert len((folder / "log.csv").read_text().splitlines()) == 9
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "fault"),
+    [
+        ("semimarkov", ["--states", "2"], "--states is not an option of --kind semimarkov but of latent"),
+        ("semimarkov", ["--hash-bits", "8"], "--hash-bits is not an option of --kind semimarkov"),
+        ("semimarkov", ["--features", "seen"], "--features is not an option of --kind semimarkov"),
+        ("semimarkov", ["--format", "tests"], "--format is not an option of --kind semimarkov"),
+        ("semimarkov", ["--counts"], "--counts is not an option"),
+        ("crf", ["--max-length", "4"], "--max-length is not an option of --kind crf but of semimarkov"),
+        ("latent", ["--keep-long"], "--keep-long is not an option of --kind latent but of semimarkov"),
+        ("latent", ["--history", "none"], "--history is not an option of --kind latent"),
+    ],
+)
+def test_options_of_other_kinds_are_refused(folder, kind, options, fault):
+    wrong = run("tag", "train", folder / "train.txt", "--kind", kind, *options, "-o", folder / "no.mill", code=2)
+    assert fault in wrong.stderr
+    assert not (folder / "no.mill").exists()
+
+
+def test_an_unknown_kind_is_refused(folder):
+    wrong = run("tag", "train", folder / "train.txt", "--kind", "hmm", "-o", folder / "no.mill", code=1)
+    assert "kind must be one of" in wrong.stderr

@@ -23,6 +23,7 @@ from textmill.sequence import (
     all_candidates,
     entity_history,
     evaluate_tags,
+    explain_segments,
     parse_segment_patterns,
     plain_labels,
     segment_patterns,
@@ -574,7 +575,39 @@ def test_rows_of_a_filter_of_ones_own():
     assert np.array_equal(own.weights_, small().fit(X, Y).weights_)
 
 
-def test_f1_of_expected_choice_is_at_least_that_of_single_segments():
+def test_f1_of_expected_choice_is_at_least_that_of_any_other():
     model = small(max_iter=3).fit(X, Y)
-    scores = evaluate_tags(Y, model.predict(X, maximise="f1"))
-    assert scores.f1 > 0.5
+    assert evaluate_tags(Y, model.predict(X, maximise="f1")).f1 > 0.5
+    everything = [segment for some in model.segment_marginals(X, threshold=0.0) for segment in some]
+    gold = sum(segment.probability for segment in everything)
+
+    def expected(spans):
+        chances = [p for some in model.span_confidence(X, spans) for p in some]
+        return 2 * sum(chances) / (len(chances) + gold)
+
+    best = expected(model.predict_segments(X, maximise="f1"))
+    assert best >= expected(model.predict_segments(X))
+    for answers in itertools.product(*([spans for spans, _, _ in some] for some in model.predict_best(X, 6))):
+        assert best >= expected(list(answers)) - 1e-12
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+def test_explanations_add_up_to_the_lead_over_the_best_without(history):
+    model = small(history=history, max_iter=6).fit(X, Y)
+    short = [["NF", "kappa", "B", "in"], ["T", "cells", "AP", "1"], ["the", "cells", "B"]]
+    explained = explain_segments(model, short, k=10**6)
+    every = model.predict_best(short, 300)  # all
+    assert any(why.other for some in explained for why in some)
+    for spans, reasons, ranked in zip(model.predict_segments(short), explained, every, strict=True):
+        assert [(why.begin, why.end, why.label) for why in reasons] == spans
+        for why in reasons:
+            span = (why.begin, why.end, why.label)
+            (here, high, _), (there, low, _) = (
+                next(row for row in ranked if (span in row[0]) is inside) for inside in (True, False)
+            )
+            assert why.lead == pytest.approx(high - low, abs=1e-9)
+            assert sum(value for _, value in why.tests) == pytest.approx(why.lead, abs=1e-9)
+            assert why.other == [one for one in there if one not in here]
+    assert explain_segments(model, [["no", "cells", "here"], []])[1] == []
+    with pytest.raises(DataError, match="no candidate"):
+        model.rivals(X[:1], [(0, 7, "P")])

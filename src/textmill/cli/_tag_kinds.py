@@ -1,67 +1,141 @@
-"""Kinds of taggers that `textmill tag train` makes: one row each, with the options that only they have."""
+"""Kinds of taggers that `textmill tag` trains: one row each, and the options that only some of them have."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-__all__ = ["KINDS", "HiddenStates", "Kind", "states_of"]
+__all__ = ["KINDS", "Kind", "ModelOptions", "check_kind_options", "states_of"]
 
 
 class Kind(NamedTuple):
-    """A kind of tagger: the algorithm it is trained with by default, and its own options."""
+    """A kind of tagger: the algorithm it is trained with by default, and the options that not all kinds have."""
 
     algorithm: str
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...]
 
+
+_CHAIN = ("start_label", "features", "fine_tune", "hash_bits", "model", "cluster", "counts", "syntax", "format")
+_HIDDEN = ("states", "order", "start", "noise", "restarts")
+_SEGMENTS = ("max_length", "filter_recall", "history", "preset", "keep_long", "word_list")
 
 KINDS: dict[str, Kind] = {
-    "crf": Kind("owlqn"),
-    "memm": Kind("owlqn"),
-    "latent": Kind("lbfgs", ("states", "order", "start", "noise", "restarts")),
-    "semimarkov": Kind("lbfgs"),
+    "crf": Kind("owlqn", _CHAIN),
+    "memm": Kind("owlqn", _CHAIN),
+    "latent": Kind("lbfgs", (*_CHAIN, *_HIDDEN)),
+    "semimarkov": Kind("lbfgs", _SEGMENTS),
 }
+_PARTED = {name for kind in KINDS.values() for name in kind.options}
 
 _States = Annotated[
     str | None,
-    typer.Option(metavar="NUMBERS", help="Latent: hidden states per label, such as 4 or B=4,I=2,O=1; default: 4."),
+    typer.Option(metavar="NUMBERS", help="latent: hidden states per label, such as 4 or B=4,I=2,O=1; default: 4."),
 ]
-_Order = Annotated[int | None, typer.Option(help="Latent: 1, or 2 for tests of three states; default: 1.")]
+_Order = Annotated[int | None, typer.Option(help="latent: 1, or 2 for tests of three states; default: 1.")]
 _Start = Annotated[
-    str | None, typer.Option(help="Latent: where training starts, random, crf or split; default: random.")
+    str | None, typer.Option(help="latent: where training starts, random, crf or split; default: random.")
 ]
 _Noise = Annotated[
-    float | None, typer.Option(help="Latent: standard deviation of random start weights; default: 0.05.")
+    float | None, typer.Option(help="latent: standard deviation of random start weights; default: 0.05.")
 ]
 _Restarts = Annotated[
-    int | None, typer.Option(help="Latent: number of trainings; the best on development data is kept; default: 1.")
+    int | None, typer.Option(help="latent: number of trainings; the best on development data is kept; default: 1.")
 ]
+_MaxLength = Annotated[
+    int | None, typer.Option(help="semimarkov: number of tokens of the longest segment; default: 10.")
+]
+_Recall = Annotated[
+    float | None,
+    typer.Option(
+        help="semimarkov: share of the segments that the filter of candidates must keep, 1 for no filter; default: "
+        "0.995."
+    ),
+]
+_History = Annotated[
+    str | None, typer.Option(help="semimarkov: what a segment follows: none, label or entity; default: entity.")
+]
+_Preset = Annotated[str | None, typer.Option(help="semimarkov: patterns without -p, rich or table3; default: rich.")]
+_KeepLong = Annotated[
+    bool, typer.Option("--keep-long", help="semimarkov: train on segments longer than --max-length, too.")
+]
+_WordList = Annotated[
+    list[Path] | None, typer.Option(help="semimarkov: file with names, one per line, to compare segments with.")
+]
+
+
+def check_kind_options(kind: str, options: Mapping[str, Any]) -> None:
+    """Refuse a kind that is not there, and options that were given (not None, False or 0) but that it does not have."""
+    from textmill.model import check_choice
+
+    check_choice("kind", kind, KINDS)
+    for name, value in options.items():
+        if name in _PARTED and name not in KINDS[kind].options and value not in (None, False, 0):
+            kinds = ", ".join(other for other, row in KINDS.items() if name in row.options)
+            raise typer.BadParameter(f"--{name.replace('_', '-')} is not an option of --kind {kind} but of {kinds}")
 
 
 @dataclass(frozen=True)
-class HiddenStates:
-    """Options of models with hidden states."""
+class ModelOptions:
+    """Options of models with hidden states, and of models of segments."""
 
     states: _States = None
     order: _Order = None
     start: _Start = None
     noise: _Noise = None
     restarts: _Restarts = None
+    max_length: _MaxLength = None
+    filter_recall: _Recall = None
+    history: _History = None
+    preset: _Preset = None
+    keep_long: _KeepLong = False
+    word_list: _WordList = None
 
-    def parameters(self, kind: str) -> dict[str, Any]:
-        """The parameters of a tagger of this kind; an option that it does not have is an error."""
-        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        parameters = {name: value for name, value in parameters.items() if value is not None}
-        allowed = KINDS[kind].options if kind in KINDS else ()
-        for name in parameters:
-            if name not in allowed:
-                kinds = ", ".join(kind for kind, row in KINDS.items() if name in row.options)
-                raise typer.BadParameter(f"--{name} is not an option of --kind {kind} but of {kinds}")
-        if "states" in parameters:
-            parameters["states"] = states_of(parameters["states"])
-        return parameters
+    def tagger(
+        self, tests: Any, training: Any, *, chain: Mapping[str, Any] | None = None, hash_bits: int | None = None,
+        **shared: Any,
+    ) -> Any:  # fmt: skip
+        """The tagger, not yet trained; `chain` are parameters that only chains of labels have."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        also = {"syntax": tests.syntax != "textmill", "format": tests.format != "columns", "hash_bits": hash_bits}
+        check_kind_options(training.kind, {**given, **also})
+        if training.kind == "semimarkov":
+            return self._segments(tests, training, **shared)
+        own = {name: given[name] for name in _HIDDEN if given[name] is not None}
+        if "states" in own:
+            own["states"] = states_of(own["states"])
+        return training.tagger(tests.encoder(hash_bits), **(chain or {}), **own, **shared)
+
+    def _segments(self, tests: Any, training: Any, **shared: Any) -> Any:
+        from textmill.corpus import open_lines
+        from textmill.sequence import SemiMarkovCRF, segment_patterns
+
+        own: dict[str, Any] = {"patterns": self.preset, "history": self.history, "max_length": self.max_length}
+        if tests.patterns is not None:
+            if self.preset is not None or tests.words_only:
+                raise typer.BadParameter("-p has the patterns; leave out --preset and --words-only")
+            own["patterns"] = "\n".join(line for _, line in open_lines(tests.patterns))
+        elif tests.words_only:
+            own["patterns"] = segment_patterns(self.preset or "rich", 1)
+        if self.filter_recall is not None:
+            own |= {"filter": None} if self.filter_recall >= 1 else {"filter_recall": self.filter_recall}
+        lists = {path.stem: [line for _, line in open_lines(path) if line.strip()] for path in self.word_list or ()}
+        algorithm = training.algorithm or ("owlqn" if training.l1 else KINDS["semimarkov"].algorithm)
+        return SemiMarkovCRF(
+            **{name: value for name, value in own.items() if value is not None or name == "filter"},
+            long_segments="keep" if self.keep_long else "drop",
+            min_count=tests.min_count,
+            word_lists=lists or None,
+            algorithm=algorithm,
+            l1=training.l1,
+            l2=training.l2,
+            max_iter=training.max_iter,
+            tolerance=training.tolerance,
+            **shared,
+        )
 
 
 def states_of(text: str) -> int | dict[str, int]:

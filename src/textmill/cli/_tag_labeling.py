@@ -80,6 +80,6 @@ def certified_lines(tagger: Any, source: str, format: str, options: Any, searchi
             constraints=[labels for _, labels in split] if options.constrain else None,
         )
         for sentence, (paths, certificate) in zip(batch, answers, strict=True):
-            labellings = [{"labels": labels, "probability": probability} for labels, probability in paths]
-            facts = {"tokens": list(sentence.column(0)), "labellings": labellings, **certificate._asdict()}
+            labelings = [{"labels": labels, "probability": probability} for labels, probability in paths]
+            facts = {"tokens": list(sentence.column(0)), "labelings": labelings, **certificate._asdict()}
             yield json_line(facts) + "\n"

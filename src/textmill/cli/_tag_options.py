@@ -83,9 +83,14 @@ class Tests:
     def default_patterns(self, tagger: Any) -> str | None:
         """A line on the patterns that a trained tagger has by default; None if it has none."""
         from textmill.readable import counted
-        from textmill.sequence import describe_default
+        from textmill.sequence import SemiMarkovCRF, describe_default
 
-        if self.patterns is not None or not tagger.encoder_.patterns_:
+        if self.patterns is not None:
+            return None
+        if isinstance(tagger, SemiMarkovCRF):
+            number = counted(len(tagger.patterns_), "patterns")
+            return f"{number} by default, for {counted(tagger.width_, 'columns')}; -p FILE replaces them"
+        if not tagger.encoder_.patterns_:
             return None
         number = counted(len(tagger.encoder_.patterns_), "patterns")
         columns = 1 if self.words_only else tagger.encoder_.width_

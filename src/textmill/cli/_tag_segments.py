@@ -1,8 +1,7 @@
-"""Verbs of `textmill tag` that concern segments: training of semi-Markov taggers, candidates, forests."""
+"""Verbs of `textmill tag` that concern segments: candidates and forests."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,94 +12,7 @@ from textmill.cli._options import Json
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._tables import Printed
 
-__all__ = ["Segments", "candidates", "forest", "train_segments"]
-
-_MaxLength = Annotated[int, typer.Option(help="semimarkov: number of tokens of the longest segment.")]
-_Recall = Annotated[
-    float,
-    typer.Option(help="semimarkov: share of the segments that the filter of candidates must keep; 1 for no filter."),
-]
-_History = Annotated[str, typer.Option(help="semimarkov: what a segment follows: none, label or entity.")]
-_Preset = Annotated[str, typer.Option(help="semimarkov: patterns without -p: rich or table3.")]
-_KeepLong = Annotated[
-    bool, typer.Option("--keep-long", help="semimarkov: train on segments longer than --max-length, too.")
-]
-_WordList = Annotated[
-    list[Path] | None, typer.Option(help="semimarkov: file with names, one per line, to compare segments with.")
-]
-
-
-@dataclass(frozen=True)
-class Segments:
-    """How a semi-Markov tagger looks at segments."""
-
-    max_length: _MaxLength = 10
-    filter_recall: _Recall = 0.995
-    history: _History = "entity"
-    preset: _Preset = "rich"
-    keep_long: _KeepLong = False
-    word_list: _WordList = None
-
-    def tagger(self, tests: Any, training: Any, **parameters: Any) -> Any:
-        """The tagger, not yet trained."""
-        from textmill.corpus import open_lines
-        from textmill.sequence import SemiMarkovCRF
-
-        if tests.format != "columns" or tests.syntax != "textmill":
-            raise typer.BadParameter("--kind semimarkov reads columns and patterns of segments; leave out --format")
-        patterns: str = self.preset
-        if tests.patterns is not None:
-            patterns = "\n".join(line for _, line in open_lines(tests.patterns))
-        elif tests.words_only:
-            from textmill.sequence import segment_patterns
-
-            patterns = "\n".join(segment_patterns(self.preset, 1))
-        lists = {path.stem: [line for _, line in open_lines(path) if line.strip()] for path in self.word_list or ()}
-        return SemiMarkovCRF(
-            patterns=patterns,
-            history=self.history,
-            max_length=self.max_length,
-            long_segments="keep" if self.keep_long else "drop",
-            filter="bayes" if self.filter_recall < 1 else None,
-            filter_recall=self.filter_recall,
-            min_count=tests.min_count,
-            word_lists=lists or None,
-            algorithm="owlqn" if training.algorithm is None and training.l1 else training.algorithm or "lbfgs",
-            l1=training.l1,
-            l2=training.l2,
-            max_iter=training.max_iter,
-            tolerance=training.tolerance,
-            **parameters,
-        )
-
-
-def train_segments(
-    tagger: Any, data: Any, apart: Any, output: Path, *, checkpoint: Path | None, plot: Path | None, json: bool
-) -> None:
-    """Train a semi-Markov tagger and say what became of it."""
-    from textmill.plot import save
-    from textmill.progress import shown_by
-    from textmill.readable import counted
-    from textmill.sequence import TrainingTable, draw_training
-
-    parts = (apart.X, apart.y) if apart is not None else (None, None)
-    with shown_by(TrainingTable(lambda line: typer.echo(line, err=True))):
-        tagger.fit(data.X, data.y, *parts, sample_weight=data.weights, checkpoint=checkpoint)
-    tagger.save(output)
-    if plot is not None:
-        save(draw_training(tagger), plot)
-    summary = tagger.training_summary_
-    if json:
-        typer.echo(json_line(summary))
-        return
-    share = f"{summary['candidates']} of {summary['all_candidates']} candidates"
-    sizes = ", ".join(counted(summary[name], name) for name in ("labels", "tests", "features"))
-    done = counted(summary["iterations"], "iterations")
-    objective = "" if summary["objective"] is None else f", objective {summary['objective']:.6g}"
-    typer.echo(
-        f"{output}: {counted(len(data.X), 'sequences')}, {sizes}, {share}; {done}"
-        f"{objective}, stopped: {summary['stop_reason']}"
-    )
+__all__ = ["candidates", "forest"]
 
 
 def candidates(

@@ -12,7 +12,7 @@ from textmill.cli._options import Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
-from textmill.cli._tag_kinds import KINDS, HiddenStates, states_of
+from textmill.cli._tag_kinds import KINDS, ModelOptions, check_kind_options, states_of
 from textmill.cli._tag_options import Tests, Training
 
 app = typer.Typer(add_completion=False)
@@ -77,11 +77,18 @@ def explain(
 ) -> None:
     """Print why each token gets its label: the tests that speak for it and against the next best label.
 
+    A tagger of segments has one line per segment, held against the best segmentation without it.
+
     Example: textmill tag explain chunks.mill news.txt -k 3
     """
     from textmill.corpus import read_columns
-    from textmill.sequence import explain_labels, read_tagger, split_sentence
+    from textmill.sequence import explain_labels, read_segment_tagger, read_tagger, split_sentence
 
+    by_segments = read_segment_tagger(model)
+    if by_segments is not None:
+        by_segments.set_params(n_jobs=jobs)
+        _explain_segments(by_segments, read_columns(source), k, json)
+        return
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
     sentences = list(read_columns(source))
@@ -98,13 +105,32 @@ def explain(
                 table.row(token=token, **facts, tests=tests)
 
 
+def _explain_segments(tagger: Any, sentences: Any, k: int, json: bool) -> None:
+    """One line per segment: the tests that speak for it and against what would stand in its place."""
+    from textmill.progress import track
+    from textmill.sequence import explain_segments, seen_columns
+
+    columns = {"sequence": "", "segment": "", "label": "", "probability": ".4f", "other": "", "lead": ".3f"}
+    table = Printed({**columns, "tests": ""}, json=json)
+    for number, sentence in enumerate(track(sentences, "explaining", unit="sequences"), 1):
+        words = sentence.column(0)
+        for why in explain_segments(tagger, [seen_columns(sentence, tagger.width_)], k=k)[0]:
+            facts = {"sequence": number, "segment": " ".join(words[why.begin : why.end]), **why._asdict()}
+            if json:
+                table.row(**facts)
+                continue
+            facts["other"] = ", ".join(f"{' '.join(words[b:e])} ({label})" for b, e, label in why.other) or "O"
+            facts["tests"] = ", ".join(f"{test} {value:+.2f}" for test, value in why.tests)
+            table.row(**{name: facts[name] for name in (*columns, "tests")})
+
+
 @app.command()
 @with_options
 def tune(
     source: Annotated[str, typer.Argument(metavar="TRAIN", help="Labeled sequences.")],
     tests: Tests,
     training: Training,
-    hidden: HiddenStates,
+    own: ModelOptions,
     dev: Annotated[Path | None, typer.Option(help="Labeled sequences to score on; default: a tenth of TRAIN.")] = None,
     grid: Annotated[
         list[str],
@@ -137,18 +163,18 @@ def tune(
     if refit and output is None:
         raise typer.BadParameter("--refit trains the tagger that is written; give --output, too")
     values = _grid(grid or ["l2=0.1,0.3,1,3,10"])
+    check_kind_options(training.kind, values)
     data = tests.read(source)
     if dev is None:
         data, apart = hold_out(data, 0.1, random_state=seed)
     else:
         apart = tests.read(dev)
-    shared = {"n_jobs": jobs, "random_state": seed, **hidden.parameters(training.kind)}
-    algorithm = training.algorithm or KINDS[training.kind].algorithm if training.kind in KINDS else training.algorithm
+    algorithm = training.algorithm or ("owlqn" if "l1" in values or training.l1 else KINDS[training.kind].algorithm)
     if training.algorithm is None and "l2" in values and "l1" not in values and training.l1 is None:
         algorithm = "lbfgs"  # the penalty to be tuned is the one that counts
 
     def make(**settings: Any) -> Any:
-        tagger = training.tagger(tests.encoder(), **shared)
+        tagger = own.tagger(tests, training, n_jobs=jobs, random_state=seed)
         return tagger.set_params(**{"algorithm": algorithm, **settings})
 
     table = Printed(
@@ -227,4 +253,7 @@ _READ: dict[str, Any] = {
     "start": str,
     "algorithm": str,
     "features": str,
+    "max_length": int,
+    "filter_recall": float,
+    "history": str,
 }

@@ -13,10 +13,10 @@ from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
-from textmill.cli._tag_kinds import HiddenStates
+from textmill.cli._tag_kinds import ModelOptions, check_kind_options
 from textmill.cli._tag_labeling import SearchOptions, certified_lines
 from textmill.cli._tag_options import Format, Tests, Training
-from textmill.cli._tag_segments import Segments, candidates, forest, train_segments
+from textmill.cli._tag_segments import candidates, forest
 from textmill.cli._tag_tools import app as tools
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -35,8 +35,7 @@ def train(
     output: Output,
     tests: Tests,
     training: Training,
-    hidden: HiddenStates,
-    segments: Segments,
+    own: ModelOptions,
     dev: Annotated[
         Path | None,
         typer.Option(help="Labeled sequences for early stopping; the iteration with the lowest error is kept."),
@@ -51,8 +50,9 @@ def train(
         bool, typer.Option("--start-label", help="Apply bigram tests at the first token, too.")
     ] = False,
     features: Annotated[
-        str, typer.Option(help="all, or seen: combine a test only with labels it occurs with in TRAIN.")
-    ] = "all",
+        str | None,
+        typer.Option(help="all, or seen: combine a test only with labels it occurs with in TRAIN; default: all."),
+    ] = None,
     fine_tune: Annotated[
         int, typer.Option(help="Number of L-BFGS iterations on the remaining weights at the end.")
     ] = 0,
@@ -86,38 +86,28 @@ def train(
     """
     from textmill.plot import save
     from textmill.progress import shown_by
-    from textmill.sequence import (
-        TrainingSummary,
-        TrainingTable,
-        draw_training,
-        hold_out,
-        read_tagger,
-        write_training_log,
-    )
+    from textmill.sequence import TrainingTable, draw_training, hold_out, read_tagger, summary_of, write_training_log
 
+    chain = {"start_label": start_label, "features": features, "fine_tune": fine_tune}
+    check_kind_options(training.kind, {**chain, "model": model, "cluster": cluster, "counts": counts})
     data = tests.read(source)
     apart = tests.read(dev) if dev is not None else None
     if held_out is not None:
         _refuse_both(dev)
         data, apart = hold_out(data, held_out, random_state=seed)
-    if training.kind == "semimarkov":
-        chosen = segments.tagger(tests, training, n_jobs=jobs, random_state=seed)
-        train_segments(chosen, data, apart, output, checkpoint=resume, plot=plot, json=json)
-        return
-    tagger = training.tagger(
-        tests.encoder(hash_bits), start_label=start_label, features=features, fine_tune=fine_tune, n_jobs=jobs,
-        random_state=seed, **hidden.parameters(training.kind),
-    )  # fmt: skip
+    chain = {name: value for name, value in chain.items() if value is not None}
+    tagger = own.tagger(tests, training, chain=chain, hash_bits=hash_bits, n_jobs=jobs, random_state=seed)
     parts = (apart.X, apart.y) if apart is not None else (None, None)
-    start = None if model is None else read_tagger(model)
+    further: dict[str, Any] = {} if model is None else {"start": read_tagger(model)}
+    further |= {} if cluster is None else {"cluster": cluster}
     with shown_by(TrainingTable(lambda line: typer.echo(line, err=True))):
-        tagger.fit(data.X, data.y, *parts, sample_weight=data.weights, start=start, checkpoint=resume, cluster=cluster)
+        tagger.fit(data.X, data.y, *parts, sample_weight=data.weights, checkpoint=resume, **further)
     tagger.save(output)
     if plot is not None:
         save(draw_training(tagger), plot)
     if log is not None:
         write_training_log(tagger, log)
-    summary = TrainingSummary.of(tagger, len(data.X))
+    summary: Any = summary_of(tagger, len(data.X))
     if json:
         typer.echo(json_line(summary.to_json()))
         return
@@ -478,6 +468,7 @@ def crossval(
     source: Annotated[str, typer.Argument(metavar="DATA", help="Labeled sequences.")],
     tests: Tests,
     training: Training,
+    own: ModelOptions,
     folds: Annotated[int, typer.Option(help="Number of parts.")] = 10,
     train_on_all: Annotated[
         bool, typer.Option("--train-on-all", help="Keep no part of the data apart for early stopping.")
@@ -492,8 +483,8 @@ def crossval(
     """
     from textmill.sequence import cross_validate
 
+    tagger = own.tagger(tests, training, n_jobs=jobs, random_state=seed)
     data = tests.read(source)
-    tagger = training.tagger(tests.encoder(), n_jobs=jobs, random_state=seed)
     scores = cross_validate(tagger, data.X, data.y, k=folds, early_stopping=not train_on_all, random_state=seed)
     whole = sum(scores[1:], scores[0])
     if json:

@@ -154,9 +154,17 @@ if TYPE_CHECKING:
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
     from textmill.sequence.probability_files import ItemSet, read_probabilities
     from textmill.sequence.pruning import PruningReport, compare_pruning
-    from textmill.sequence.reports import TrainingSummary, TrainingTable, draw_training, write_training_log
+    from textmill.sequence.reports import (
+        SegmentSummary,
+        TrainingSummary,
+        TrainingTable,
+        draw_training,
+        summary_of,
+        write_training_log,
+    )
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
     from textmill.sequence.segment_data import SegmentData, SegmentObjective
+    from textmill.sequence.segment_explanations import SegmentExplanation, explain_segments
     from textmill.sequence.segment_forests import (
         PACKINGS,
         ForestSize,
@@ -290,9 +298,11 @@ __all__ = [
     "SearchLimits",
     "Segment",
     "SegmentData",
+    "SegmentExplanation",
     "SegmentLengths",
     "SegmentObjective",
     "SegmentPattern",
+    "SegmentSummary",
     "SemiMarkovCRF",
     "SetDistribution",
     "SimpleFunction",
@@ -350,6 +360,7 @@ __all__ = [
     "expected_value",
     "expected_window_rate",
     "explain_labels",
+    "explain_segments",
     "f_distribution",
     "folds",
     "forced_labels",
@@ -397,6 +408,7 @@ __all__ = [
     "split_labels",
     "split_sentence",
     "state_probabilities",
+    "summary_of",
     "tag_errors",
     "tagger_machine",
     "tagger_of",
@@ -457,10 +469,11 @@ __getattr__, __dir__ = deferred(
         "patterns": "SYNTAXES Command Pattern parse_patterns",
         "probability_files": "ItemSet read_probabilities",
         "pruning": "PruningReport compare_pruning",
-        "reports": "TrainingSummary TrainingTable draw_training write_training_log",
+        "reports": "SegmentSummary TrainingSummary TrainingTable draw_training summary_of write_training_log",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
         "forest": "Alternative AmisEvent FeatureForest ForestSums read_amis write_amis",
         "segment_data": "SegmentData SegmentObjective",
+        "segment_explanations": "SegmentExplanation explain_segments",
         "segment_forests": "PACKINGS ForestSize forest_events forest_size forest_weights segment_forest",
         "segment_labeling": "label_segments label_spans read_segment_tagger seen_columns",
         "segment_patterns": "PRESETS SegmentPattern normalized parse_segment_patterns segment_patterns word_form",

@@ -1,7 +1,7 @@
 """What people see of a training run: a table while it goes on, a summary at its end, a picture of its course.
 
 TrainingTable      shown_by(TrainingTable(print)): a line for every iteration
-TrainingSummary    numbers of a trained model, as a line or as JSON
+summary_of         numbers of a trained model, as a line or as JSON: TrainingSummary, SegmentSummary
 draw_training      objective, active features and development error over the iterations
 write_training_log a CSV file with a row for every iteration
 """
@@ -19,12 +19,21 @@ from textmill import plot
 from textmill.files import replacing
 from textmill.model import check_fitted
 from textmill.readable import counted
+from textmill.sequence.semimarkov import SemiMarkovCRF
 from textmill.sequence.trainable import TrainableChain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TrainingSummary", "TrainingTable", "draw_training", "write_training_log"]
+__all__ = [
+    "SegmentSummary",
+    "TrainingSummary",
+    "TrainingTable",
+    "draw_training",
+    "kept_iteration",
+    "summary_of",
+    "write_training_log",
+]
 
 
 class TrainingTable:
@@ -85,7 +94,7 @@ stopped: iteration limit
     def of(cls, model: TrainableChain, sequences: int) -> TrainingSummary:
         """The summary of a model that has just been trained on this many sequences."""
         check_fitted(model)
-        best = _kept_iteration(model) if not model.fine_tune else None
+        best = kept_iteration(model) if not model.fine_tune else None
         sums = {name: sum(row[name] for row in model.pattern_counts_) for name in ("tests", "features", "active_tests")}
         return cls(
             sequences=sequences,
@@ -101,7 +110,7 @@ stopped: iteration limit
 
     def to_json(self) -> dict[str, Any]:
         """Everything, for machines."""
-        return {name: value for name, value in asdict(self).items() if name != "kept_iteration" or value is not None}
+        return _without_none(self)
 
     def pattern_table(self) -> Iterator[str]:
         """Lines with the number of tests and features of every pattern, separated by tabs, after a header."""
@@ -112,14 +121,62 @@ stopped: iteration limit
     def __str__(self) -> str:
         names = ("sequences", "labels", "tests", "features", "active_tests", "active")
         sizes = ", ".join(f"{name.replace('_', ' ')} {getattr(self, name)}" for name in names)
-        done = counted(self.iterations, "iterations")
-        if self.kept_iteration is not None:
-            done = f"kept iteration {self.kept_iteration} of {self.iterations}"
-        objective = "" if self.objective is None else f", objective {self.objective:.6g}"
-        return f"{sizes}, {done}{objective}, stopped: {self.stop_reason}"
+        return f"{sizes}, {_ending(self)}"
 
 
-def draw_training(model: TrainableChain) -> Figure:
+@dataclass(frozen=True, slots=True)
+class SegmentSummary:
+    """What a model of segments was trained on and became.
+
+    >>> tagger = SemiMarkovCRF(filter=None, max_length=2, max_iter=3).fit([["a", "B"]] * 2, [["O", "B-X"]] * 2)
+    >>> print(summary_of(tagger, 2))  # doctest: +ELLIPSIS
+    2 sequences, 1 label, ... tests, ... features, 6 of 6 candidates; 3 iterations, objective ..., stopped: ...
+    """
+
+    sequences: int
+    labels: int
+    tests: int
+    features: int
+    candidates: int
+    all_candidates: int
+    long_segments: int
+    bytes: int
+    iterations: int
+    kept_iteration: int | None
+    objective: float | None
+    stop_reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, for machines."""
+        return _without_none(self)
+
+    def __str__(self) -> str:
+        sizes = ", ".join(counted(getattr(self, name), name) for name in ("sequences", "labels", "tests", "features"))
+        return f"{sizes}, {self.candidates} of {self.all_candidates} candidates; {_ending(self)}"
+
+
+def summary_of(model: TrainableChain | SemiMarkovCRF, sequences: int) -> TrainingSummary | SegmentSummary:
+    """The summary of a tagger that has just been trained on this many sequences."""
+    if isinstance(model, TrainableChain):
+        return TrainingSummary.of(model, sequences)
+    check_fitted(model)
+    return SegmentSummary(**model.training_summary_, kept_iteration=kept_iteration(model))
+
+
+def _without_none(summary: Any) -> dict[str, Any]:
+    return {name: value for name, value in asdict(summary).items() if name != "kept_iteration" or value is not None}
+
+
+def _ending(summary: TrainingSummary | SegmentSummary) -> str:
+    """How the training went."""
+    done = counted(summary.iterations, "iterations")
+    if summary.kept_iteration is not None:
+        done = f"kept iteration {summary.kept_iteration} of {summary.iterations}"
+    objective = "" if summary.objective is None else f", objective {summary.objective:.6g}"
+    return f"{done}{objective}, stopped: {summary.stop_reason}"
+
+
+def draw_training(model: TrainableChain | SemiMarkovCRF) -> Figure:
     """Draw objective, active features and development error over the iterations, as shares of the first.
 
     >>> from textmill.sequence import CRF
@@ -137,7 +194,7 @@ def draw_training(model: TrainableChain) -> Figure:
     return plot.lines(curves, x_label="iteration", y_label="share of the first iteration", y_scale="log")
 
 
-def write_training_log(model: TrainableChain, path: str | os.PathLike[str]) -> None:
+def write_training_log(model: TrainableChain | SemiMarkovCRF, path: str | os.PathLike[str]) -> None:
     """Write the objective, the norm of its gradient and the seconds so far after every iteration, as CSV.
 
     >>> from textmill.sequence import CRF
@@ -160,7 +217,7 @@ def write_training_log(model: TrainableChain, path: str | os.PathLike[str]) -> N
         text.detach()
 
 
-def _kept_iteration(model: TrainableChain) -> int | None:
+def kept_iteration(model: TrainableChain | SemiMarkovCRF) -> int | None:
     """The iteration whose weights are kept: the first with the lowest error on the development sequences."""
     errors = [entry["dev_error"] for entry in model.training_log_ if "dev_error" in entry]
     return 1 + errors.index(min(errors)) if errors else None

@@ -21,6 +21,7 @@ from textmill.model import check_choice
 from textmill.sequence.candidates import Candidates
 from textmill.sequence.forest import Alternative, AmisEvent, FeatureForest
 from textmill.sequence.segment_data import SegmentData
+from textmill.sequence.segment_features import SegmentFeatures
 from textmill.sequence.semimarkov import SemiMarkovCRF
 
 __all__ = ["PACKINGS", "ForestSize", "forest_events", "forest_size", "forest_weights", "segment_forest"]
@@ -145,9 +146,8 @@ class _Builder:
     """Alternatives of the nodes of one sentence."""
 
     def __init__(self, model: SemiMarkovCRF, data: SegmentData) -> None:
-        self.labels: list[str] = model.segment_labels_.tolist()
-        self.history, self.data = model.history, data
-        self.tests, self.history_tests = model.tests_.to_list(), model.history_tests_.to_list()
+        self.features = SegmentFeatures(model, data)
+        self.labels, self.history = self.features.labels, model.history
         self.n = data.candidates.tokens
         self.spans: list[list[int]] = [[] for _ in range(self.n)]
         for begin, end in data.candidates.spans(0):
@@ -160,57 +160,34 @@ class _Builder:
         if key[0] == "link":
             _, t, y = key
             for u in self.spans[t]:
-                yield Alternative(
-                    self._segment(t, u, y), [self._key(u, y, y, packing)], f"{t + 1}-{u} {self.labels[y]}"
-                )
+                features = self._named(self.features.of_segment(t, u, y))
+                yield Alternative(features, [self._key(u, y, y, packing)], f"{t + 1}-{u} {self.labels[y]}")
             return
         t, q, _ = key
         if t == self.n:
             yield Alternative({}, (), "end")
             return
         after = q if self.history == "entity" else 0
-        plain = self._joined(self._segment(t, t + 1, 0), self._before(t, q, 0))
-        yield Alternative(plain, [self._key(t + 1, after, 0, packing)], f"{t + 1} O")
+        yield Alternative(self._tests(t, t + 1, 0, q), [self._key(t + 1, after, 0, packing)], f"{t + 1} O")
         for y in range(1, len(self.labels)):
             if packing == "factored":
                 if self.spans[t]:
                     name = f"{self.labels[q] if q else 'none'} > {self.labels[y]}"
-                    yield Alternative(self._before(t, q, y), [("link", t, y)], name)
+                    yield Alternative(self._named(self.features.of_history(t, q, y)), [("link", t, y)], name)
                 continue
             for u in self.spans[t]:
-                features = self._joined(self._segment(t, u, y), self._before(t, q, y))
-                yield Alternative(features, [self._key(u, y, y, packing)], f"{t + 1}-{u} {self.labels[y]}")
+                yield Alternative(
+                    self._tests(t, u, y, q), [self._key(u, y, y, packing)], f"{t + 1}-{u} {self.labels[y]}"
+                )
 
     def _key(self, u: int, q: int, label: int, packing: str) -> Hashable:
         """Position, state, and unpacked also whether a segment ends there or O does."""
         state = 0 if self.history == "none" else q
         return (u, state, ("O" if label == 0 else "entity") if packing == "unpacked" and state else "O")
 
-    def _segment(self, t: int, u: int, y: int) -> dict[str, float]:
-        tests: Counter[str] = Counter()
-        places = {
-            "first": [t],
-            "last": [u - 1],
-            "all": range(t, u),
-            "rest": range(t + 1, u),
-            "inner": range(t + 1, u - 1),
-        }
-        places |= {"first2": [t], "last2": [u - 1]} if u - t > 1 else {"single": [t]}
-        entries = [
-            pair for role, tokens in places.items() for token in tokens for pair in self.data.rows_at(role, token)
-        ]
-        if u - t > 1:
-            candidates = self.data.candidates
-            some = candidates.lengths[candidates.starts[t] : candidates.starts[t + 1]].tolist()
-            entries += self.data.rows_of(int(candidates.starts[t]) + some.index(u - t))
-        for test, value in entries:
-            tests[f"{self.tests[test]}|{self.labels[y]}"] += value  # type: ignore[assignment]
-        return dict(tests)
+    def _tests(self, t: int, u: int, y: int, q: int) -> dict[str, float]:
+        """Of a segment and of what it follows."""
+        return self._named(self.features.of_step((t, u, q, y)))
 
-    def _before(self, t: int, q: int, y: int) -> dict[str, float]:
-        indptr, ids, _ = self.data.history
-        some = ids[int(indptr[t]) : int(indptr[t + 1])].tolist()
-        return {f"{self.history_tests[h]}|{self.labels[q] if q else 'O'}|{self.labels[y]}": 1.0 for h in some}
-
-    def _joined(self, left: dict[str, float], right: dict[str, float]) -> dict[str, float]:
-        return {**left, **right}
+    def _named(self, features: Counter[int]) -> dict[str, float]:
+        return {self.features.name(feature): float(value) for feature, value in features.items()}

@@ -331,9 +331,11 @@ class SemiMarkovCRF(Classifier, Model):
         With k=1 the probability is left out (NaN), as it costs as much again.
         """
         check_range("k", k, at_least=1, whole=True)
-        _data, problem = self._problem(_sequences(X))
+        return self._best(self._problem(_sequences(X))[1], k)
+
+    def _best(self, problem: Any, k: int, asked: Any = None) -> list[list[tuple[list[Span], float, float]]]:
         threads = effective_jobs(self.n_jobs)
-        bounds, scores, ends, flat = problem.best(self.weights_, k, threads)
+        bounds, scores, ends, flat = problem.best(self.weights_, k, threads, asked)
         log_z = problem.marginals(self.weights_, threads)[1] if k > 1 else None
         names = self.segment_labels_.tolist()
         rows = flat.reshape(-1, 3).tolist()
@@ -346,6 +348,28 @@ class SemiMarkovCRF(Classifier, Model):
                 some.append((spans, float(scores[h]), probability))
             answers.append(some)
         return answers
+
+    def rivals(
+        self, X: Sequence[Any], spans: Sequence[Span]
+    ) -> tuple[SegmentData, list[tuple[list[Span], list[Span]]]]:
+        """The best segmentation of every sequence with a segment, one for each sequence, and the best without it.
+
+        A segment that is no candidate, or a label that the model does not have, is refused.
+        """
+        X = _sequences(X)
+        data, problem = self._problem(X)
+        numbers = {name: i for i, name in enumerate(self.segment_labels_.tolist())}
+        rows = _flat([[span] for span in spans], data.candidates.offsets, numbers)
+        if (rows[:, 2] < 1).any() or not data.candidates.contains(rows[:, 0], rows[:, 1]).all():
+            raise DataError("a segment has another label than the model knows, or is no candidate of its filter")
+        asked = np.empty((len(X), 4), np.int32)
+        asked[:, :3] = rows
+        asked[:, 0] -= data.candidates.offsets[:-1]
+        answers = []
+        for must in (1, 0):
+            asked[:, 3] = must
+            answers.append([some[0][0] for some in self._best(problem, 1, asked)])
+        return data, list(zip(*answers, strict=True))
 
     def segment_marginals(self, X: Iterable[Any], *, threshold: float = 0.01) -> list[list[Segment]]:
         """The segments of every sequence whose probability is at least the threshold, in order."""

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from textmill.errors import DataError
 from textmill.sequence.evaluation import evaluate_tags
+from textmill.sequence.reports import kept_iteration
+from textmill.sequence.semimarkov import SemiMarkovCRF
 from textmill.sequence.trainable import TrainableChain
 
 if TYPE_CHECKING:
@@ -32,11 +34,11 @@ class TunedCell(NamedTuple):
     objective: float | None
     iterations: int
     seconds: float  # of processor time
-    tagger: TrainableChain
+    tagger: TrainableChain | SemiMarkovCRF
 
 
 def tune_taggers(
-    make: Callable[..., TrainableChain],
+    make: Callable[..., TrainableChain | SemiMarkovCRF],
     grid: Mapping[str, Sequence[Any]],
     X: Sequence[Any],
     y: Sequence[Sequence[str]],
@@ -76,11 +78,13 @@ def best_cell(cells: Sequence[TunedCell]) -> TunedCell:
     return max(cells, key=lambda cell: cell.figure)
 
 
-def refit_tagger(tagger: TrainableChain, X: Sequence[Any], y: Sequence[Sequence[str]]) -> TrainableChain:
+def refit_tagger(
+    tagger: TrainableChain | SemiMarkovCRF, X: Sequence[Any], y: Sequence[Sequence[str]]
+) -> TrainableChain | SemiMarkovCRF:
     """A tagger that was chosen on development sequences, trained on with all sequences.
 
     It begins with the weights of the chosen one, so hidden states keep what they stand for, and has the tests of all
-    sequences.
+    sequences. A model of segments has no states to keep: it is trained anew, for as many iterations as the one chosen.
 
     >>> from textmill.sequence import LatentCRF
     >>> X, y = [["a", "b"], ["b", "c"]], [["A", "B"], ["B", "A"]]
@@ -88,6 +92,9 @@ def refit_tagger(tagger: TrainableChain, X: Sequence[Any], y: Sequence[Sequence[
     >>> refit_tagger(chosen, X, y).predict(X)
     [['A', 'B'], ['B', 'A']]
     """
+    if isinstance(tagger, SemiMarkovCRF):
+        settings = tagger.get_params(deep=False) | {"max_iter": kept_iteration(tagger) or tagger.n_iter_}
+        return SemiMarkovCRF(**settings).fit(X, y)
     again = type(tagger)(**tagger.get_params(deep=False))
     if getattr(tagger, "restarts", 1) > 1:
         again.set_params(restarts=1)
