@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=["table3"], help=f"Systems: {', '.join(SYSTEMS)}.")
     parser.add_argument("--columns", action="store_true", help="With parts of speech and chunk tags.")
     parser.add_argument("--train-on-all", action="store_true", help="Train on the part kept for development, too.")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     warnings.simplefilter("ignore")
     data = Path(os.environ["TEXTMILL_DATA"])
     given.models.mkdir(parents=True, exist_ok=True)

@@ -99,12 +99,12 @@ class ModelOptions:
         **shared: Any,
     ) -> Any:  # fmt: skip
         """The tagger, not yet trained; `chain` are parameters that only chains of labels have."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        options = {field.name: getattr(self, field.name) for field in fields(self)}
         also = {"syntax": tests.syntax != "textmill", "format": tests.format != "columns", "hash_bits": hash_bits}
-        check_kind_options(training.kind, {**given, **also})
+        check_kind_options(training.kind, {**options, **also})
         if training.kind == "semimarkov":
             return self._segments(tests, training, **shared)
-        own = {name: given[name] for name in _HIDDEN if given[name] is not None}
+        own = {name: options[name] for name in _HIDDEN if options[name] is not None}
         if "states" in own:
             own["states"] = states_of(own["states"])
         return training.tagger(tests.encoder(hash_bits), **(chain or {}), **own, **shared)
