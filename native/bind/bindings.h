@@ -7,6 +7,8 @@ namespace textmill::bind {
 
 void bind_base(nanobind::module_& m);
 void bind_corpus(nanobind::module_& m);
+void bind_corpus_counts(nanobind::module_& m);
+void bind_corpus_files(nanobind::module_& m);
 void bind_counted(nanobind::module_& m);
 void bind_counts(nanobind::module_& m);
 void bind_entities(nanobind::module_& m);

@@ -12,6 +12,8 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_base(base);
   nanobind::module_ corpus = m.def_submodule("corpus", "Words, sentences, n-grams, and the counting of terms.");
   textmill::bind::bind_corpus(corpus);
+  textmill::bind::bind_corpus_counts(corpus);
+  textmill::bind::bind_corpus_files(corpus);
   nanobind::module_ extract = m.def_submodule("extract", "Observation tests of sequences.");
   textmill::bind::bind_extract(extract);
   nanobind::module_ fst = m.def_submodule("fst", "Weighted finite-state transducers over semirings.");
