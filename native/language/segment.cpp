@@ -9,6 +9,7 @@ namespace textmill::language {
 namespace {
 
 inline constexpr std::size_t kBlock = 1024;
+inline constexpr double kSupport = 0.5;  // share of a threshold that makes a longer piece a part of its neighbour
 
 // Words of a text with what they say, as small as it goes: a record of the table, or a row of guesses.
 struct Unit {
@@ -246,28 +247,39 @@ Sets smoothed_pieces(std::span<const float> rows, std::size_t columns, std::span
   };
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::vector<Part> parts;
-  const auto mean = [&](std::span<const float> values, std::size_t first, std::size_t last, std::size_t l) {
-    double sum = 0;
-    for (std::size_t t = first; t < last; ++t) sum += values[t * N + l];
-    return sum;
+  std::vector<double> sums;  // [parts][N] of the words as they are; parts that join add theirs
+  const auto sum = [&](std::span<const float> values, std::size_t first, std::size_t last, std::size_t l) {
+    double all = 0;
+    for (std::size_t t = first; t < last; ++t) all += values[t * N + l];
+    return all;
   };
   for (std::size_t t = 0; t < T;) {
     std::size_t end = t + 1;
     while (!cut[end]) ++end;
     Part part{t, end, parts.empty() ? kNone : parts.size() - 1, end == T ? kNone : parts.size() + 1, {}};
-    for (std::size_t l = 0; l < N; ++l)
-      if (mean(medians, t, end, l) / static_cast<double>(end - t) >= thresholds[l]) part.set.set(l);
+    for (std::size_t l = 0; l < N; ++l) {
+      if (sum(medians, t, end, l) / static_cast<double>(end - t) >= thresholds[l]) part.set.set(l);
+      sums.push_back(sum(rows, t, end, l));
+    }
     parts.push_back(part);
     t = end;
   }
 
   std::set<std::pair<std::size_t, std::size_t>> small;  // (words, part) of what may be absorbed
-  const auto absorbable = [&](const Part& part) {
-    const std::size_t size = part.last - part.first;
-    return part.set.none() ? size < least_unknown : size < least;
+  const auto speaks_for = [&](std::size_t i, std::size_t other) {
+    if (other == kNone) return false;
+    const double share = kSupport * static_cast<double>(parts[i].last - parts[i].first);
+    for (std::size_t l = 0; l < N; ++l)
+      if (parts[other].set[l] && sums[i * N + l] >= share * thresholds[l]) return true;
+    return false;
+  };
+  const auto absorbable = [&](std::size_t i) {
+    const std::size_t size = parts[i].last - parts[i].first;
+    if (!parts[i].set.none()) return size < least;
+    return size < least_unknown || speaks_for(i, parts[i].before) || speaks_for(i, parts[i].after);
   };
   const auto enter = [&](std::size_t i) {
-    if (absorbable(parts[i])) small.insert({parts[i].last - parts[i].first, i});
+    if (absorbable(i)) small.insert({parts[i].last - parts[i].first, i});
   };
   const auto leave = [&](std::size_t i) { small.erase({parts[i].last - parts[i].first, i}); };
   const auto join = [&](std::size_t left, std::size_t right, const Set& set) {  // the right one into the left one
@@ -279,7 +291,9 @@ Sets smoothed_pieces(std::span<const float> rows, std::size_t columns, std::span
     a.after = b.after;
     if (b.after != kNone) parts[b.after].before = left;
     b.gone = true;
-    enter(left);
+    for (std::size_t l = 0; l < N; ++l) sums[left * N + l] += sums[right * N + l];
+    for (const std::size_t i : {left, a.before, a.after})  // what is beside it may speak for its languages now
+      if (i != kNone) enter(i);
   };
   const auto merge = [&](std::size_t from) {  // neighbours that agree, from this part on in both directions
     for (bool again = true; again;) {
@@ -315,7 +329,7 @@ Sets smoothed_pieces(std::span<const float> rows, std::size_t columns, std::span
       if (other == kNone || parts[other].set.none()) continue;
       double most = -1;
       for (std::size_t l = 0; l < N; ++l)
-        if (parts[other].set[l]) most = std::max(most, mean(rows, part.first, part.last, l));
+        if (parts[other].set[l]) most = std::max(most, sums[i * N + l]);
       if (most > best) {
         best = most;
         into = other;
@@ -340,7 +354,7 @@ Sets smoothed_pieces(std::span<const float> rows, std::size_t columns, std::span
     const Part& part = parts[i];
     std::vector<std::pair<double, std::int32_t>> ranked;
     for (std::size_t l = 0; l < N; ++l)
-      if (part.set[l]) ranked.push_back({-mean(rows, part.first, part.last, l), static_cast<std::int32_t>(l)});
+      if (part.set[l]) ranked.push_back({-sums[i * N + l], static_cast<std::int32_t>(l)});
     std::sort(ranked.begin(), ranked.end());
     for (const auto& [negative, l] : ranked) made.languages.push_back(l);
     made.begin.push_back(static_cast<std::int64_t>(part.last));

@@ -14,6 +14,8 @@
 // The smoothing procedure works on the rows of all words: medians of 2 h + 1 words, cuts at both edges of each local
 // minimum of each language, sets of languages whose mean reaches a threshold, merging of neighbours whose sets
 // intersect, absorption of pieces without language or shorter than `least` words into the neighbour that they speak for.
+// A piece without language of `least_unknown` words or more stays, unless its words as they are reach half of the
+// threshold of a neighbour: medians hide words that stand apart.
 // Reference: Rehurek & Kolkus (2009), section on segmentation; Rabiner (1989).
 #pragma once
 

@@ -53,6 +53,16 @@ def test_the_worked_example_of_smoothing() -> None:
     assert (offsets.tolist(), languages.tolist()) == ([0, 1, 2], [0, 1])
 
 
+@pytest.mark.parametrize(("said", "begin"), [(3.0, [0, 26]), (2.0, [0, 8, 18, 26])])
+def test_words_that_stand_apart_keep_a_passage_with_its_neighbor(said: float, begin: list[int]) -> None:
+    """Medians of the ten words in the middle are 0; their mean is 0.6 or 0.4, the threshold 1."""
+    passage = [0, 0, 0, said, 0, 0, said, 0, 0, 0]
+    rows = np.array([[*[2.0] * 8, *passage, *[2.0] * 8]], dtype=np.float32).T.copy()
+    cuts, offsets, _ = native.smoothed_pieces(rows, np.ones(1, dtype=np.float32), 2, 3, 5)
+    assert cuts.tolist() == begin
+    assert np.diff(offsets).tolist() == [1, 0, 1][: len(begin) - 1]
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 3), st.floats(0, 4), st.integers(0, 2**32 - 1))
 def test_the_path_is_the_best_of_all(length: int, labels: int, penalty: float, seed: int) -> None:
