@@ -152,14 +152,15 @@ nb::tuple signal(const Evidence& evidence, const Texts& texts, std::size_t text,
 }
 
 nb::tuple segment(const Evidence& evidence, const Texts& texts, In<std::uint8_t, 1> chosen, float penalty,
-                  float unknown, std::size_t threads) {
+                  float unknown, float unseen, float at_break, std::size_t threads) {
   const Model model = evidence.with(chosen);
-  require(penalty >= 0, "the penalty must not be negative");
+  require(penalty >= 0 && at_break >= 0, "the penalty must not be negative");
   std::vector<std::vector<language::Piece>> pieces(texts.size());
   {
     nb::gil_scoped_release nogil;
     base::parallel_blocks(texts.size(), 8, threads, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) pieces[i] = language::segment(model, texts[i], {penalty, unknown});
+      for (std::size_t i = begin; i < end; ++i)
+        pieces[i] = language::segment(model, texts[i], {penalty, unknown, unseen, at_break});
     });
   }
   std::vector<std::int64_t> offsets{0}, spans;
@@ -397,8 +398,8 @@ void bind_language(nb::module_& m) {
         "best"_a.noconvert(), "threads"_a, "The best language of each text; their number for a text without evidence.");
   m.def("signal", &signal, "evidence"_a, "texts"_a, "text"_a, "chosen"_a,
         "Words of a text: spans, kinds of evidence, keys and their ends, relevances.");
-  m.def("segment", &segment, "evidence"_a, "texts"_a, "chosen"_a, "penalty"_a, "unknown"_a, "threads"_a,
-        "Pieces of each text by Viterbi: offsets, spans, languages, confidence.");
+  m.def("segment", &segment, "evidence"_a, "texts"_a, "chosen"_a, "penalty"_a, "unknown"_a, "unseen"_a, "at_break"_a,
+        "threads"_a, "Pieces of each text by Viterbi: offsets, spans, languages, confidence.");
   m.def("switching_path", &switching_path, "scores"_a, "penalty"_a,
         "The best labels of rows when a change has a price.");
   m.def("smooth", &smooth, "rows"_a, "half"_a, "medians"_a.noconvert(), "Running medians of each column.");

@@ -15,7 +15,27 @@ inline constexpr double kSupport = 0.5;  // share of a threshold that makes a lo
 struct Unit {
   std::int64_t begin;
   std::int64_t place;  // >= 0: of a row; -1: nothing; else -2 - offset of a record
+  bool opens;          // whether a sentence or a line ends before it
 };
+
+bool ends_sentence(char32_t c) {
+  switch (c) {
+    case '\n':
+    case '.':
+    case '!':
+    case '?':
+    case ':':
+    case ';':
+    case 0x061F:  // Arabic
+    case 0x06D4:
+    case 0x0964:  // the danda of Indic scripts
+    case 0x2026:  // an ellipsis
+    case 0x3002:  // Chinese and Japanese
+    case 0xFF01:
+    case 0xFF1F: return true;
+    default: return false;
+  }
+}
 
 class Units {
  public:
@@ -23,6 +43,7 @@ class Units {
     float row[kRow];
     const auto* base = model.table.records.data();
     read(source, [&](const auto& text) {
+      std::size_t before = 0;
       scan(text, model.without_accents, [&](const Word& word) {
         Record record;
         std::int64_t place = -1;
@@ -32,12 +53,18 @@ class Units {
           place = static_cast<std::int64_t>(rows_.size());
           rows_.insert(rows_.end(), row, row + width_);
         }
-        units_.push_back({static_cast<std::int64_t>(word.begin), place});
+        bool opens = false;
+        while (before < word.begin && !opens) opens = ends_sentence(text.next(before));
+        before = word.end;
+        units_.push_back({static_cast<std::int64_t>(word.begin), place, opens});
       });
     });
   }
   std::size_t size() const { return units_.size(); }
   std::int64_t begin(std::size_t t) const { return units_[t].begin; }
+
+  bool opens(std::size_t t) const { return units_[t].opens; }
+  bool in_dictionary(std::size_t t) const { return units_[t].place < -1; }
 
   // Scores of word t: fills out [kRow].
   void scores(std::size_t t, float* out) const {
@@ -86,9 +113,10 @@ std::vector<Piece> segment(const Model& model, const Source& source, const Switc
   float row[kRow + 1], v[kRow + 1], exps[kRow + 1];
   const auto load = [&](std::size_t t) {
     units.scores(t, row);
-    row[N] = switching.unknown;
+    row[N] = switching.unknown + (units.in_dictionary(t) ? 0.0f : switching.unseen);
     for (std::size_t l = 0; l < N; ++l) row[l] += forbidden[l];
   };
+  const auto price = [&](std::size_t t) { return switching.penalty * (units.opens(t) ? switching.at_break : 1.0f); };
 
   const std::size_t words = (Y + 63) / 64;
   std::vector<std::uint64_t> changed(T * words);  // whether the best path to a language at t came from another
@@ -97,7 +125,7 @@ std::vector<Piece> segment(const Model& model, const Source& source, const Switc
   std::copy_n(row, Y, v);
   for (std::size_t t = 1; t < T; ++t) {
     const auto best = static_cast<std::size_t>(std::max_element(v, v + Y) - v);
-    const float other = v[best] - switching.penalty, shift = v[best];
+    const float other = v[best] - price(t), shift = v[best];
     source_of[t] = static_cast<std::uint8_t>(best);
     load(t);
     std::uint64_t* bits = changed.data() + t * words;
@@ -116,7 +144,8 @@ std::vector<Piece> segment(const Model& model, const Source& source, const Switc
   }
 
   // Probabilities of the labels of the path.
-  const float w = std::exp(-switching.penalty);
+  const float inside = std::exp(-switching.penalty), at_break = std::exp(-switching.penalty * switching.at_break);
+  const auto weight = [&](std::size_t t) { return units.opens(t) ? at_break : inside; };  // of a change before word t
   const std::size_t blocks = (T + kBlock - 1) / kBlock;
   std::vector<float> at_block(blocks * Y), forward(std::min(T, kBlock) * Y), backward(Y, 1.0f), next(Y);
   std::vector<float> probability(T);
@@ -135,7 +164,7 @@ std::vector<Piece> segment(const Model& model, const Source& source, const Switc
         std::fill_n(to, Y, 1.0f);
         advance(to, exps, Y, 1.0f, to);
       } else {
-        advance(t == b * kBlock ? at_block.data() + b * Y : to - Y, exps, Y, w, to);
+        advance(t == b * kBlock ? at_block.data() + b * Y : to - Y, exps, Y, weight(t), to);
       }
     }
   };
@@ -156,7 +185,7 @@ std::vector<Piece> segment(const Model& model, const Source& source, const Switc
       for (std::size_t l = 0; l < Y; ++l) all += next[l];
       float total = 0;
       for (std::size_t l = 0; l < Y; ++l) {
-        backward[l] = next[l] + w * (all - next[l]);
+        backward[l] = next[l] + weight(t) * (all - next[l]);
         total += backward[l];
       }
       for (std::size_t l = 0; l < Y; ++l) backward[l] /= total;

@@ -2,11 +2,14 @@
 //
 // Penalised Viterbi over the languages and "unknown", with words w_t, relevances r_t(L) and a price of each change:
 //
-//   v_t(L) = r_t(L) + max(v_{t-1}(L), max_L' v_{t-1}(L') - penalty)            r_t(unknown) = a constant
+//   v_t(L) = r_t(L) + max(v_{t-1}(L), max_L' v_{t-1}(L') - penalty_t)
+//   r_t(unknown) = a constant for words of the dictionary, a larger one for others: letters at random resemble those of
+//                  some language, but none of their words is known
 //
-// The sum over all paths of the same scores gives the confidence of the best one:
+// The price of a change is lower where a sentence or a line ends before word t. The sum over all paths of the same scores
+// gives the confidence of the best one:
 //
-//   f_t(L) = e^{r_t(L)} (f_{t-1}(L) + e^{-penalty} sum_{L' != L} f_{t-1}(L')),  backward alike,  P(y_t = L) ~ f_t(L) b_t(L)
+//   f_t(L) = e^{r_t(L)} (f_{t-1}(L) + e^{-penalty_t} sum_{L' != L} f_{t-1}(L')),  backward alike,  P(y_t = L) ~ f_t(L) b_t(L)
 //
 // O(T N) and not O(T N^2), as all changes cost the same. Forward rows are kept for stretches of kBlock words and computed
 // again on the way back, so memory is O(T + T N / kBlock).
@@ -29,8 +32,10 @@
 namespace textmill::language {
 
 struct Switching {
-  float penalty;  // >= 0
-  float unknown;  // relevance of a word to no language
+  float penalty;   // >= 0
+  float unknown;   // relevance of a word to no language
+  float unseen;    // what is added to it for a word that the dictionary does not have
+  float at_break;  // share of the penalty where a sentence or a line ends before the word
 };
 
 struct Piece {

@@ -61,6 +61,26 @@ def test_junk_is_no_language(model: LanguageIdentifier) -> None:
     assert sum(not answer.languages for answer in answers) >= 0.95 * len(answers)
 
 
+def test_junk_between_sentences_is_a_piece_of_no_language(model: LanguageIdentifier) -> None:
+    draw = random.Random(1)
+    codes = [base64.b64encode(draw.randbytes(90)).decode() for _ in range(30)]
+    letters = [
+        " ".join("".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(3, 9))) for _ in range(14))
+        for _ in range(30)
+    ]
+    segmenter = LanguageSegmenter(identifier=model)
+    alone = segmenter.segments_many([*codes, *letters])
+    assert sum(piece.language is None for (piece, *_) in alone) >= 0.95 * len(alone)
+    between = [f"{SENTENCES['en']} {junk} {SENTENCES['de']}" for junk in codes]
+    for text, pieces in zip(between, segmenter.segments_many(between), strict=True):
+        named = {piece.language for piece in pieces}
+        assert named >= {"en", "de"}
+        assert named <= {"en", "de", None}
+        assert "".join(text[piece.begin : piece.end] for piece in pieces) == text
+    whole = LanguageSegmenter(identifier=model, unseen=0.0).segments_many(letters)
+    assert sum(pieces[0].language is not None for pieces in whole) > 0.5 * len(whole)  # letters alone suggest one
+
+
 def test_a_page_with_a_menu_of_languages_is_english(model: LanguageIdentifier) -> None:
     menu = (
         "Deutsch Español Français Italiano Português Nederlands Polski Русский Українська Ελληνικά Čeština Slovenčina "

@@ -76,15 +76,28 @@ def test_the_path_is_the_best_of_all(length: int, labels: int, penalty: float, s
     assert value(path) == pytest.approx(max(map(value, itertools.product(range(labels), repeat=length))), abs=1e-4)
 
 
-def test_confidence_is_the_marginal_of_all_paths(identifier: LanguageIdentifier) -> None:
-    text, penalty, unknown = "the cat kočka seděla rohoži", 1.5, 0.1
-    rows = np.array([[word.relevance.get(code, 0.0) for code in ("cs", "en")] for word in identifier.explain(text)])
-    rows = np.hstack([rows, np.full((len(rows), 1), unknown)])
-    pieces = LanguageSegmenter(identifier=identifier, penalty=penalty, unknown=unknown).segments(text)
+@pytest.mark.parametrize(
+    "text", ["the cat kočka seděla rohoži", "the cat. kočka\nqqq, seděla rohoži!", "the… cat kočka؟ na"]
+)
+def test_confidence_is_the_marginal_of_all_paths(identifier: LanguageIdentifier, text: str) -> None:
+    penalty, unknown, unseen, share = 1.5, 0.1, 0.4, 0.3
+    words = identifier.explain(text)
+    rows = np.array([[word.relevance.get(code, 0.0) for code in ("cs", "en")] for word in words])
+    extra = [0.0 if word.source == "dictionary" else unseen * np.log(1.9) for word in words]
+    rows = np.hstack([rows, unknown + np.array(extra)[:, None]])
+    between = [text[a.end : b.begin] for a, b in itertools.pairwise(words)]
+    prices = [penalty * (share if set(gap) & set(".!?:;\n…؟") else 1.0) for gap in between]
+    segmenter = LanguageSegmenter(
+        identifier=identifier, penalty=penalty, unknown=unknown, unseen=unseen, break_penalty=share
+    )
+    pieces = segmenter.segments(text)
     weights = {}
     for path in itertools.product(range(3), repeat=len(rows)):
-        changes = sum(a != b for a, b in itertools.pairwise(path))
-        weights[path] = np.exp(sum(rows[t, y] for t, y in enumerate(path)) - penalty * changes)
+        paid = sum(price for price, (a, b) in zip(prices, itertools.pairwise(path), strict=True) if a != b)
+        weights[path] = np.exp(sum(rows[t, y] for t, y in enumerate(path)) - paid)
+    best = max(weights, key=weights.__getitem__)
+    codes = ["cs", "en", None]
+    assert [p.language for p in pieces for _ in range(p.last_word - p.first_word)] == [codes[y] for y in best]
     total = sum(weights.values())
     for piece in pieces:
         label = {"cs": 0, "en": 1, None: 2}[piece.language]
@@ -121,6 +134,31 @@ def test_an_unknown_passage_stays_unknown(identifier: LanguageIdentifier) -> Non
     pieces = LanguageSegmenter(identifier=identifier, unknown=0.3, penalty=2.0).segments(text)
     assert [piece.language for piece in pieces] == ["en", None]
     assert LanguageSegmenter(identifier=identifier, penalty=2.0).only(text, ["en"]).startswith("the cat")
+
+
+def test_words_that_nobody_knows_speak_for_unknown(identifier: LanguageIdentifier) -> None:
+    """The path with the best sum over all paths, with "unknown" as the last row."""
+    text = "the cat sat qzkrw xxjvq wkqzz vvkqx on the mat"
+    signal = native.signal(identifier._native, native.Texts([text]), 0, np.ones(2, np.uint8))
+    rows = signal[4].reshape(-1, 2)
+    known = signal[1] == 1
+    most = np.log(0.1 + 0.9 * 2)
+    named = []
+    for unseen in (0.0, 0.4, 2.0, 4.0):
+        scores = np.column_stack([rows, np.where(known, 0.1, 0.1 + unseen * most)])
+        best = max(
+            itertools.product(range(3), repeat=len(rows)),
+            key=lambda path: (
+                sum(scores[t, label] for t, label in enumerate(path))
+                - 0.8 * sum(a != b for a, b in itertools.pairwise(path))
+            ),
+        )
+        segmenter = LanguageSegmenter(identifier=identifier, penalty=0.8, unknown=0.1, unseen=unseen)
+        codes = [*identifier.classes_.tolist(), None]
+        pieces = segmenter.segments(text)
+        assert [p.language for p in pieces for _ in range(p.last_word - p.first_word)] == [codes[i] for i in best]
+        named.append([piece.language for piece in pieces])
+    assert named[0] != named[-1] == ["en", None, "en"]
 
 
 def test_letters_cut_at_the_character() -> None:

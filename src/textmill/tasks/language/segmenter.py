@@ -1,11 +1,12 @@
 """Where the language of a text changes: pieces with their languages, offsets and confidence.
 
-    method "viterbi"      the path with the best sum of relevances, each change at a price; exact, with "unknown" as
-    one more
-                          language and confidence from the sum over all paths (native/language/segment.h); the default
+    method "viterbi"      the path with the best sum of relevances, each change at a price, a lower one where a sentence
+                          or a line ends; exact, with "unknown" as one more language and confidence from the sum over
+                          all paths (native/language/segment.h); the default. Words that the dictionary does not have
+                          speak for "unknown", too: one of them among others stays with its neighbors, codes or letters
+                          at random become a piece without a language
     method "smoothing"    running medians, cuts at local minima, sets of languages, merging and absorption: the
-    procedure
-                          of the paper, whose pieces may have several languages
+                          procedure of the paper, whose pieces may have several languages
     method "letters"      the best path letter by letter under character models (baselines.py), slow and exact
 
 Pieces join to the text, and two neighbors never have the same language. O(words x languages), O(letters x languages)
@@ -58,7 +59,9 @@ class LanguageSegmenter(Estimator):
         method: "viterbi", "smoothing" or "letters".
         languages: Those that are asked for; None for all.
         penalty: Price of a change of language, of viterbi and letters; None for 1.75 times the range of relevances.
+        break_penalty: Share of that price where a sentence or a line ends, of viterbi.
         unknown: Relevance of a word to no language, of viterbi.
+        unseen: What is added to it for a word that the dictionary does not have, as a share of the largest relevance.
         half_width: Words on either side in the medians of smoothing.
         min_words: Shortest piece of smoothing.
         min_unknown: Shortest piece without a language of smoothing.
@@ -80,7 +83,9 @@ class LanguageSegmenter(Estimator):
         method: str = "viterbi",
         languages: Sequence[str] | None = None,
         penalty: float | None = None,
+        break_penalty: float = 0.6,
         unknown: float = 0.0,
+        unseen: float = 0.4,
         half_width: int = 2,
         min_words: int = 3,
         min_unknown: int = 5,
@@ -91,7 +96,9 @@ class LanguageSegmenter(Estimator):
         self.method = method
         self.languages = languages
         self.penalty = penalty
+        self.break_penalty = break_penalty
         self.unknown = unknown
+        self.unseen = unseen
         self.half_width = half_width
         self.min_words = min_words
         self.min_unknown = min_unknown
@@ -128,6 +135,8 @@ class LanguageSegmenter(Estimator):
         check_choice("method", self.method, ("viterbi", "smoothing", "letters"))
         if self.penalty is not None:
             check_range("penalty", self.penalty, at_least=0)
+        check_range("break_penalty", self.break_penalty, at_least=0)
+        check_range("unseen", self.unseen, at_least=0)
         check_range("half_width", self.half_width, at_least=0, whole=True)
         check_range("min_words", self.min_words, at_least=0, whole=True)
         check_range("min_unknown", self.min_unknown, at_least=0, whole=True)
@@ -145,12 +154,15 @@ class LanguageSegmenter(Estimator):
 
     def _viterbi(self, texts: list[str | bytes]) -> list[list[LanguageSegment]]:
         identifier = self._identifier()
+        chosen = identifier._chosen(self.languages, answers=False)
         offsets, spans, labels, confidence = native.segment(
             identifier._native,
             native.Texts(texts),
-            identifier._chosen(self.languages, answers=False),
+            chosen,
             _usual_penalty(identifier) if self.penalty is None else self.penalty,
             self.unknown,
+            self.unseen * _largest(identifier, int(chosen.sum())),
+            self.break_penalty,
             effective_jobs(self.n_jobs),
         )
         codes = [
@@ -223,15 +235,19 @@ def _smoothing_thresholds(identifier: LanguageIdentifier) -> NDArray[np.float64]
     """Those of the identifier where scores have no negative parts either; else a quarter of the largest relevance."""
     if identifier.evidence == "positive":
         return identifier.thresholds_
-    most = np.log(identifier.alpha + (1 - identifier.alpha) * len(identifier.classes_))
-    return np.full(len(identifier.classes_), most / 4)
+    languages = len(identifier.classes_)
+    return np.full(languages, _largest(identifier, languages) / 4)
 
 
 def _usual_penalty(identifier: LanguageIdentifier) -> float:
     """1.75 times what the strongest word can say for one language and against another."""
-    most = np.log(identifier.alpha + (1 - identifier.alpha) * len(identifier.classes_))
     least = np.log(identifier.alpha) if identifier.evidence == "all" else 0.0
-    return float(1.75 * (most - least))
+    return float(1.75 * (_largest(identifier, len(identifier.classes_)) - least))
+
+
+def _largest(identifier: LanguageIdentifier, languages: int) -> float:
+    """The relevance of a word that only one of so many languages has."""
+    return float(np.log(identifier.alpha + (1 - identifier.alpha) * languages))
 
 
 def _joined(pieces: list[LanguageSegment]) -> list[LanguageSegment]:
