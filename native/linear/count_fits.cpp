@@ -17,6 +17,7 @@ constexpr double kLongestStep = 4.0;
 constexpr double kSmallStep = 1e-7;  // Newton's next step would be its square
 constexpr std::size_t kCellBlock = 32;
 constexpr int kEmSteps = 3;     // before Newton takes over
+constexpr int kBentSteps = 24;  // of Newton in (u, zeta); what is on its way then goes on in (a, zeta)
 constexpr double kBend = 1e-4;  // share of the expected gain that a step must bring
 
 // Solves (-H + lambda D) step = g over the active coordinates by Cholesky; false unless positive definite.
@@ -68,6 +69,21 @@ bool solve(const std::array<double, 6>& curvature, const Vector3& slope, const s
   return true;
 }
 
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+// From the coordinates (u, v, zeta) to (a, v, zeta) with a = u - log(1 + exp zeta), which are log odds(p) (1 - z) or
+// log mu (1 - z). How often a rare word occurs fixes that product and hardly anything else: the likelihood is a ridge that
+// is bent in (u, zeta), so that steps along it have to be short, and straight in (a, zeta). Where there is no such ridge
+// the steps in (u, zeta) are fewer.
+void straighten(double zeta, Sums& sums) {
+  const double z = logistic(zeta);
+  auto& [uu, uv, vv, uz, vz, zz] = sums.curvature;
+  zz += 2 * z * uz + z * z * uu + sums.slope[0] * z * (1 - z);
+  uz += z * uu;
+  vz += z * uv;
+  sums.slope[2] += z * sums.slope[0];
+}
+
 }  // namespace
 
 Cell::Point Cell::fit_simple(Family family) {
@@ -89,10 +105,14 @@ Cell::Point Cell::newton(Family family, bool inflated, Point start) {
   Vector3 at = to_coordinates(family, start.at), step;
   Sums now, next;
   evaluate(family, inflated, at, now);
-  bool done = false;
+  bool done = false, straight = false;
   std::int32_t iteration = 0;
   const auto most = static_cast<std::int32_t>(rules_.max_iter);
   for (; iteration < most && !done; ++iteration) {
+    if (inflated && iteration == kBentSteps) {
+      straight = true;
+      straighten(at[2], now);
+    }
     double lambda = 0.0;
     while (!solve(now.curvature, now.slope, active, lambda, step)) {
       lambda = lambda == 0.0 ? 1e-3 : 10 * lambda;
@@ -106,11 +126,13 @@ Cell::Point Cell::newton(Family family, bool inflated, Point start) {
     bool better = false;
     for (int half = 0; half < 40; ++half, scale /= 2) {
       Vector3 tried;
-      for (std::size_t i = 0; i < 3; ++i) {
-        const double moved = at[i] + scale * step[i];
+      for (std::size_t i = 3; i-- > 0;) {
+        double moved = at[i] + scale * step[i];
+        if (i == 0 && straight) moved += softplus(tried[2]) - softplus(at[2]);
         tried[i] = i == 0 && !is_binomial(family) ? moved : std::clamp(moved, -kFar, kFar);
       }
       evaluate(family, inflated, tried, next);
+      if (straight) straighten(tried[2], next);
       if (std::isfinite(next.value) && next.value >= now.value + kBend * scale * gain - noise) {
         better = true;
         double moved = 0.0;

@@ -11,7 +11,8 @@
 //   inflated              z = 0 when the score says so; else some steps of EM, then Newton with logit z as well
 //   inflated, 2 param.    Newton from the two simpler models; the best of all is kept
 //
-// Newton's steps are cut so that the objective never falls. EM: r_i = z / (z + (1 - z) F(0 | n_i)) for x_i = 0, then
+// Newton's steps are cut so that the objective never falls. Words seen once or twice leave little but the product of p and
+// 1 - z to be learned; what is not done after some steps goes on along that ridge. EM: r_i = z / (z + (1 - z) F(0 | n_i)) for x_i = 0, then
 // z = sum r_i / s and F is fitted with weights 1 - r_i.
 //
 // A word is absent from most texts. All texts without it that have one length have one term, so a word costs the number of

@@ -19,6 +19,7 @@ from textmill.linear import (
     fit_count_table,
     fit_counts,
 )
+from textmill.linear.counts.fitting import parameter_names
 
 HIS = {0: 405, 1: 39, 2: 26, 3: 18, 4: 5, 5: 4, 6: 5, 7: 3, 8: 3, 14: 1}
 WERE = {0: 179, 1: 58, 2: 18, 3: 5, 4: 1, 5: 1}
@@ -89,23 +90,37 @@ def random_counts(rng: np.random.Generator, kind: str) -> tuple[Any, Any]:
     return x, n
 
 
+def log_probabilities(kind: str, x: Any, n: Any, parameters: dict[str, float]) -> Any:
+    """log P(x | n) by gamma functions, with the textbook's parameters."""
+    m = parameters.get("mu", 0.0) * n
+    choose = special.gammaln(n + 1) - special.gammaln(x + 1) - special.gammaln(n - x + 1)
+    if "kappa" in parameters:
+        k = parameters["kappa"]
+        f = special.gammaln(k + x) - special.gammaln(k) - special.gammaln(x + 1)
+        f = f + x * np.log(m / (k + m)) + k * np.log(k / (k + m))
+    elif "mu" in parameters:
+        f = x * np.log(m) - m - special.gammaln(x + 1)
+    elif "gamma" in parameters:
+        both = 1 / parameters["gamma"] - 1
+        a, b = parameters["p"] * both, (1 - parameters["p"]) * both
+        f = choose + special.betaln(x + a, n - x + b) - special.betaln(a, b)
+    else:
+        f = choose + x * np.log(parameters["p"]) + (n - x) * np.log1p(-parameters["p"])
+    z = parameters.get("z", 0.0)
+    return np.where(x == 0, np.log(z + (1 - z) * np.exp(f)), np.log1p(-z) + f)
+
+
 def best_by_search(kind: str, x: Any, n: Any) -> float:
     """The largest log-likelihood that a general optimiser finds from several starts."""
-    from textmill.linear.counts.distributions import distribution_of
-    from textmill.linear.counts.fitting import parameter_names
-
     names = parameter_names(kind)
 
     def value(theta: Any) -> float:
-        bounded = 1 / (1 + np.exp(-np.clip(theta, -30, 30)))
-        known = {
-            name: float(np.exp(np.clip(t, -30, 15))) if name in ("mu", "kappa") else float(b)
-            for name, t, b in zip(names, theta, bounded, strict=True)
+        held = np.clip(theta, -12, 12)  # beyond, differences of gamma functions lose their digits
+        parameters = {
+            name: float(np.exp(t)) if name in ("mu", "kappa") else float(special.expit(t))
+            for name, t in zip(names, held, strict=True)
         }
-        second = known.get("kappa", known.get("gamma", 0.0))
-        model = distribution_of(kind, known.get("mu", known.get("p", 0.0)), min(second, 1 - 1e-12)
-                                if "gamma" in known else second, known.get("z", 0.0))  # fmt: skip
-        return -model.loglikelihood(x, n)
+        return -float(log_probabilities(kind, x, n, parameters).sum())
 
     rate = float(np.log(x.sum() / n.sum()))
     starts = [[rate + shift, *second] for shift in (0.0, 1.0) for second in
@@ -186,6 +201,55 @@ def test_em_equals_the_plain_loop_never_falls_and_ends_at_the_maximum(sets: int)
         assert direct.log_likelihood == pytest.approx(largest, abs=1e-6)
         if z > 0.02:
             assert direct.distribution.parameters == pytest.approx({"p": p, "z": z}, abs=1e-6)
+
+
+def best_on_the_ridge(n: Any, own: float) -> tuple[float, float, float]:
+    """p, z and the log-likelihood of a word seen once, in a text of length `own`: for every p the best z, then p."""
+    others = np.sort(n)
+    others = np.delete(others, np.searchsorted(others, own))
+
+    def best_z(p: float) -> float:
+        gap = -np.expm1(others * np.log1p(-p))  # 1 - F(0)
+
+        def slope(z: float) -> float:
+            return float((gap / (1 - (1 - z) * gap)).sum() - 1 / (1 - z))
+
+        return float(optimize.brentq(slope, 0.0, 1 - 1e-12, xtol=1e-15)) if slope(0.0) > 0 else 0.0
+
+    def value(log_p: float) -> float:
+        p = float(np.exp(log_p))
+        z, gap = best_z(p), -np.expm1(others * np.log1p(-p))
+        seen = np.log1p(-z) + np.log(own) + log_p + (own - 1) * np.log1p(-p)
+        return -float(seen + np.log1p(-(1 - z) * gap).sum())
+
+    least = -np.log(n.sum())
+    run = optimize.minimize_scalar(value, bounds=(least, least + 5), method="bounded", options={"xatol": 1e-7})
+    p = float(np.exp(run.x))
+    return p, best_z(p), -float(run.fun)
+
+
+@pytest.mark.parametrize("spread", [0.5, 0.9])
+def test_words_seen_once_have_a_fit_wherever_they_are_seen(spread: float) -> None:
+    """Near half the mean length of a token's text, z and p can hardly be told apart: a ridge, rising by 1e-6."""
+    n = np.maximum(2, np.random.default_rng(1).lognormal(4.7, spread, 3000)).astype(int)
+    half = float((n * n).sum() / n.sum() / 2)
+    lengths, rows = np.unique(n, return_index=True)
+    near = np.argsort(np.abs(lengths - half), kind="stable")
+    for kind, most in (("zibinom", len(near)), ("zipoisson", len(near)), ("zinegbinom", 20), ("zibetabinom", 4)):
+        words = near[:most]
+        once = sparse.csr_matrix((np.ones(most), (rows[words], np.arange(most))), (len(n), most))
+        fits = fit_count_table(once, kind, exposure=n, n_jobs=2)
+        assert not (fits.state & 16).any(), kind
+        assert np.isfinite(fits.log_likelihood).all()
+        if kind == "zibinom":
+            inside = 0
+            for column in range(8):
+                p, z, largest = best_on_the_ridge(n, float(lengths[words[column]]))
+                assert fits.log_likelihood[0, column] >= largest - 1e-10
+                if 0.05 < z < 0.98:
+                    inside += 1
+                    assert (fits.first[0, column], fits.z[0, column]) == pytest.approx((p, z), rel=2e-3)
+            assert inside
 
 
 def test_statsmodels_agrees_on_poisson_negative_binomial_and_inflation() -> None:

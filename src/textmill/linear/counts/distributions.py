@@ -390,13 +390,21 @@ class BetaBinomial(CountDistribution):
         out = np.empty(x.shape)
         for length in np.unique(lengths):
             own = lengths == length
-            masses = self.pmf(np.arange(length + 1), length)
+            masses = self._masses(length)
             places = np.minimum(x[own], length).astype(np.intp)
             if below:
                 out[own] = np.minimum(np.cumsum(masses), 1.0)[places]
             else:
                 out[own] = np.append(np.cumsum(masses[::-1])[::-1], 0.0)[places + 1]
         return out
+
+    def _masses(self, length: float) -> Floats:
+        """P(0), ..., P(length), by P(x + 1) / P(x) = (n - x) / (x + 1) (p + x t) / (1 - p + (n - x - 1) t)."""
+        if not (0 < self.p < 1 and self.gamma >= 0):
+            return self.pmf(np.arange(length + 1), length)
+        t, x = self.gamma / (1 - self.gamma), np.arange(length)
+        ratios = (length - x) / (x + 1) * (self.p + x * t) / (1 - self.p + (length - x - 1) * t)
+        return np.asarray(np.exp(self.logpmf(0, length) + np.append(0.0, np.cumsum(np.log(ratios)))))
 
     def _moments(self, lengths: Floats) -> tuple[Floats, Floats]:
         m = np.asarray(lengths * self.p)
