@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
+from textmill.linear import PairwiseSVM
 from textmill.tasks.polarity import (
     PolarityScorer,
     ReviewFeatures,
@@ -98,6 +100,37 @@ def test_the_learning_curve_of_five_stars_falls() -> None:
     errors = [point.mse for point in points]
     assert all(later <= earlier + 0.05 for earlier, later in pairwise(errors))
     assert errors[0] - errors[-1] >= 0.35
+
+
+@pytest.mark.parametrize("name", ["amazon5", "books"])
+def test_votes_are_those_of_separately_trained_libsvm_models(name: str) -> None:
+    part = balanced(name, 0)
+    test = np.arange(len(part)) % 3 != 0
+    train = part.take(np.flatnonzero(~test))
+    new = part.take(np.flatnonzero(test))
+    assert len(new) >= 500
+    scorer = PolarityScorer(kind="pairwise").fit(train.texts, train.scores)
+    rows, others = scorer.vectors(train.texts), scorer.vectors(new.texts)
+    for matrix in (rows, others):  # LIBSVM takes narrow indices only
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    scores = np.unique(train.scores)
+    values = {}
+    for a, b in combinations(scores, 2):
+        own = np.flatnonzero((train.scores == a) | (train.scores == b))
+        machine = SVC(kernel="poly", degree=2, gamma=1.0, coef0=1.0, C=100.0, tol=1e-7)
+        values[a, b] = machine.fit(rows[own], train.scores[own]).decision_function(others)
+    expected = []
+    for i in range(len(new)):
+        votes, sums = dict.fromkeys(scores, 0), dict.fromkeys(scores, 0.0)
+        for (a, b), decisions in values.items():
+            winner = b if decisions[i] > 0 else a
+            votes[winner] += 1
+            sums[winner] += abs(decisions[i])
+        expected.append(min(scores, key=lambda c: (-votes[c], abs(c - 3), -sums[c], c)))
+    ours = PairwiseSVM(kernel="polynomial", neutral=3.0, tolerance=1e-7).fit(rows, train.scores)
+    assert ours.decision_values(others) == pytest.approx(np.column_stack(list(values.values())), abs=1e-5)
+    assert ours.predict(others).tolist() == expected
+    assert (scorer.assign(new.texts) == expected).mean() > 0.995  # it stops at a violation of 1e-3, as LIBSVM does
 
 
 def test_pairs_of_words_have_the_polarity_one_expects() -> None:

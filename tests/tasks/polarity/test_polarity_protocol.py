@@ -82,6 +82,24 @@ def test_texts_of_the_test_fold_do_not_reach_the_model() -> None:
         assert after == pytest.approx(before, abs=1e-6), name  # columns may stand in another order
 
 
+def test_deleting_or_permuting_the_texts_of_the_test_fold_changes_no_model() -> None:
+    plain = cross_validate(TEXTS, SCORES, SCORERS, n_folds=4)
+    test = np.flatnonzero(plain.folds == 0)
+    deleted, permuted = list(TEXTS), list(TEXTS)
+    order = np.random.default_rng(0).permutation(test)
+    for i, j in zip(test, order, strict=True):
+        permuted[i] = TEXTS[j]
+    for i in test[1:]:
+        deleted[i] = ""
+    without = cross_validate(deleted, SCORES, SCORERS, n_folds=4)
+    moved = cross_validate(permuted, SCORES, SCORERS, n_folds=4)
+    for name in SCORERS:
+        assert without.predicted[name][test[0]] == pytest.approx(plain.predicted[name][test[0]], abs=1e-6), name
+        nothing = without.predicted[name][test[1:]]
+        assert nothing == pytest.approx(np.full(len(nothing), nothing[0]), abs=1e-9), name
+        assert moved.predicted[name][test] == pytest.approx(plain.predicted[name][order], abs=1e-6), name
+
+
 def test_unseen_features_of_a_test_text_are_ignored() -> None:
     more = [
         text + " zebra quagga okapi" if fold == 0 else text
