@@ -87,6 +87,11 @@ def test_compare_shows_bursts_models_pictures_and_a_page(tmp_path: Path) -> None
         ("tokens,mill\n100,-3\n", "a.csv:2: 'mill' holds '-3', which is no count"),
         ("tokens,mill\n100,3\n10,2.5\n", "a.csv:3: 'mill' holds '2.5'"),
         ("tokens,mill\n100,\n", "a.csv:2: 'mill' holds ''"),
+        ("tokens,mill\n100,1\n100,nan\n", "a.csv:3: 'mill' holds 'nan'"),
+        ("tokens,mill\n100,1e400\n", "a.csv:2: 'mill' holds '1e400'"),
+        ("tokens,mill\n100\n", "a.csv:2: 1 field, but the header names 2"),
+        ("tokens,mill\n100,1\n-5,0\n", "a.csv:3: 'tokens' holds '-5'"),
+        ("tokens,mill\n100,1\n0,1\n", "a.csv:3: count 1 of 'mill' is above the length 0"),
         ("tokens,mill\n2,3\n", "a.csv:2: count 3 of 'mill' is above the length 2"),
         ("words,mill\n2,3\n", "no field 'tokens'; the fields are words, mill"),
         ("tokens,mill\n", "no records"),
@@ -103,6 +108,69 @@ def test_bad_tables_are_errors_with_the_line(
     error = capsys.readouterr().err
     assert message in error
     assert len(error.strip().splitlines()) == 1
+
+
+def fails(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one line that a command ends with."""
+    with pytest.raises(SystemExit) as left:
+        main([str(argument) for argument in arguments])
+    assert left.value.code == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    return line
+
+
+def test_bags_of_anything_but_counts_are_errors_with_the_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "a.svmlight"
+    model = tmp_path / "a.mill"
+    for content, message in (
+        ("1 1:2\n0 3:1.5\n", "a.svmlight: row 2 holds 1.5 in column 3, which is no count"),
+        ("1 1:2\n0 3:-1\n", "no count|a count is negative"),
+        ("1 1:2\n0 3:nan\n", "a.svmlight:2:8: a value is not finite|a count is not finite"),
+    ):
+        rows.write_text(content)
+        bayes = fails(capsys, "classify", "train", rows, "--kind", "bayes", "-o", model)
+        fit = fails(capsys, "counts", "fit", rows)
+        for line in (bayes, fit):
+            assert any(part in line for part in message.split("|")), line
+            assert "row 2" in line or ":2:" in line
+        assert not model.exists()
+
+
+def test_texts_of_no_length_and_words_that_never_occur_have_defined_fits(tmp_path: Path) -> None:
+    counts = tmp_path / "a.csv"
+    counts.write_text("tokens,mill,sea\n0,0,0\n80,0,1\n90,0,2\n")
+    for kind in ("zibinom", "zibetabinom", "zinegbinom", "bernoulli"):
+        rows = table(run("counts", "fit", counts, "--table", "--exposure-field", "tokens", "--kind", kind))
+        assert [row["term"] for row in rows] == ["mill", "sea"]
+        assert rows[0]["notes"] == "absent"
+        assert float(rows[0]["log_likelihood"]) == 0
+        values = [float(value) for name, value in rows[1].items() if name in ("p", "mu", "z", "log_likelihood")]
+        assert all(abs(value) < 1e9 for value in values)
+    compared = table(run("counts", "compare", counts, "--table", "--exposure-field", "tokens", "--words", "mill"))
+    assert {row["notes"] for row in compared} == {"absent"}
+    without = table(run("counts", "fit", counts, "--table", "--exposure-field", "tokens"))
+    counts.write_text("tokens,mill,sea\n80,0,1\n90,0,2\n")
+    assert table(run("counts", "fit", counts, "--table", "--exposure-field", "tokens")) == without
+
+
+def test_naive_bayes_takes_empty_texts_and_refuses_a_single_class(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, model = tmp_path / "a.jsonl", tmp_path / "a.mill"
+    texts = [("", "a"), ("mill mill", "a"), ("sea", "b")]
+    data.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in texts))
+    for event in ("zibinom", "binom", "betabinom", "bernoulli", "multinomial"):
+        run("classify", "train", data, "--kind", "bayes", "--event", event, "-o", model)
+        rows = [json.loads(line) for line in run("classify", "predict", model, data, "--json").splitlines()]
+        assert (rows[0]["label"], rows[0]["probability"]) == ("a", pytest.approx(2 / 3, abs=1e-4))  # the prior
+        assert [row["label"] for row in rows[1:]] == ["a", "b"]
+    one = tmp_path / "one.jsonl"
+    one.write_text('{"text": "mill", "label": "a"}\n{"text": "sea", "label": "a"}\n')
+    assert "only one class, ['a']" in fails(capsys, "classify", "train", one, "--kind", "bayes", "-o", model)
+    one.write_text('{"text": "mill", "label": "a"}\n{"text": "sea"}\n')
+    assert "one.jsonl:2: no label" in fails(capsys, "classify", "train", one, "--kind", "bayes", "-o", model)
 
 
 def test_classify_trains_naive_bayes(tmp_path: Path) -> None:

@@ -156,6 +156,71 @@ def test_bad_input_is_one_line(
     assert not (tmp_path / "m.mill").exists()
 
 
+STARS = "<review>\n<rating>\n{}\n</rating>\n<review_text>\n{}\n</review_text>\n</review>\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<review>\n<review_text>\nbad book\n</review_text>\n</review>\n", "bad.review:9: the review has no score"),
+        (STARS.format("", "bad"), "bad.review:9: the review has no score: its field 'rating' is empty"),
+        (STARS.format("five", "bad"), "bad.review:9: the score 'five' is no number"),
+        (STARS.format("1", ""), "bad.review:9: the review is empty"),
+        (STARS.format("1", "bad").split("</review_text>")[0], "bad.review:9: the file ends within this review"),
+        ("<review>\n<rating>\n1\n</rating>\n</review>\n", "bad.review:9: no field 'text'"),
+    ],
+)
+def test_star_reviews_without_stars_or_text_are_named_by_line(
+    content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.review").write_text(STARS.format("5.0", "good book") + content)
+    with pytest.raises(SystemExit) as left:
+        main(["polarity", "train", str(tmp_path / "bad.review"), "-o", str(tmp_path / "m.mill")])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert left.value.code == 1
+    assert message in line
+
+
+def test_mixed_scales_are_refused_in_one_file_and_in_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stars, points = tmp_path / "stars.csv", tmp_path / "points.csv"
+    stars.write_text("stars,text\n5,good\n1,bad\n4,fine\n90,good\n")
+    points.write_text("stars,text\n90,good\n10,bad\n")
+    output = str(tmp_path / "m.mill")
+    with pytest.raises(SystemExit):
+        main(["polarity", "train", str(stars), "-o", output])
+    assert "stars.csv:5: the score 90 is far above most others, which go up to 5" in capsys.readouterr().err
+    assert "scale from 1 to 90" in run("train", str(stars), "--scale", "1-90", "-o", output)
+    stars.write_text("stars,text\n5,good\n1,bad\n")
+    with pytest.raises(SystemExit):
+        main(["polarity", "train", str(stars), str(points), "-o", output])
+    assert "points.csv: its scores go up to 90, those of " in capsys.readouterr().err
+    assert "scale from 10 to 90" in run("train", str(points), "-o", output)
+
+
+def test_empty_and_foreign_reviews_are_scored_by_what_is_known(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "empty.csv").write_text('text\n""\nsuperb\n')
+    rows = rows_of(run("score", str(folder / "svr.mill"), str(folder / "empty.csv")))
+    assert [row["features"] for row in rows] == ["0", "1"]
+    nothing = float(rows[0]["score"])
+    assert 1 < nothing < float(rows[1]["score"])
+    (folder / "foreign.txt").write_text("dieses Buch ist leider ganz und gar nicht gut eher schlecht\n" * 5)
+    with pytest.raises(SystemExit) as left:
+        main(["polarity", "score", str(folder / "svr.mill"), str(folder / "foreign.txt"), "--lines"])
+    assert left.value.code == 0
+    printed = capsys.readouterr()
+    assert "of the features of these reviews were never seen in training" in printed.err
+    assert [row["score"] for row in rows_of(printed.out)] == [f"{nothing:.3f}"] * 5
+
+
+def test_a_curve_needs_every_score_in_every_training_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "few.csv").write_text("stars,text\n5,good\n1,bad\n4,fine\n2,poor\n")
+    with pytest.raises(SystemExit):
+        main(["polarity", "curve", str(tmp_path / "few.csv"), "--folds", "2"])
+    assert "training parts lack a score" in capsys.readouterr().err
+
+
 def test_scores_outside_of_the_model_s_scale_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "points.csv").write_text("stars,text\n5,good\n80,fine\n")
     with pytest.raises(SystemExit):

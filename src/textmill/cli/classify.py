@@ -398,7 +398,7 @@ def _read(
     data: list[str], reading: Reading, label_field: str | None, model: Any = None, *, kind: str | None = None
 ) -> Any:
     """The data as the model takes them."""
-    from textmill.linear import CategoricalBayes, read_labeled
+    from textmill.linear import CategoricalBayes, NaiveBayes, read_labeled
 
     categorical = kind == "categorical" or isinstance(model, CategoricalBayes)
     return read_labeled(
@@ -407,6 +407,7 @@ def _read(
         columns=None if model is None or categorical else model.n_features_in_,
         format=reading.format,
         categorical=categorical,
+        counts=kind == "bayes" or isinstance(model, NaiveBayes),
         encoding=reading.encoding,
         text_field=reading.text_field,
         id_field=reading.id_field,

@@ -17,6 +17,7 @@ import numpy as np
 
 from textmill.corpus import open_lines, read_bags, read_documents, widened
 from textmill.errors import DataError
+from textmill.linear.counts.tables import check_count_rows
 from textmill.numeric import sparse
 
 __all__ = ["Labeled", "data_kind", "read_labeled"]
@@ -55,13 +56,14 @@ def read_labeled(
     columns: int | None = None,
     format: str | None = None,  # noqa: A002
     categorical: bool = False,
+    counts: bool = False,
     **reading: Any,
 ) -> Labeled:
     """Read labeled data; `reading` goes to `read_documents` for records.
 
     `label_field` is None for records whose labels are not wanted. `columns` is the number of columns that rows of
-    numbers must have; shorter ones are filled up. With `categorical` events are lists of their features, "v=eat", as
-    `CategoricalBayes` takes them, and nothing else will do.
+    numbers must have; shorter ones are filled up. With `counts` rows must hold whole numbers >= 0. With `categorical`
+    events are lists of their features, "v=eat", as `CategoricalBayes` takes them, and nothing else will do.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +83,7 @@ def read_labeled(
         return Labeled([list(event) for event in events.X], events.y, events.ids, kind)
     if kind == "texts":
         return _texts(list(sources), label_field, format, reading)
-    return _events(sources) if kind == "events" else _rows(sources, columns)
+    return _events(sources) if kind == "events" else _rows(sources, columns, counts)
 
 
 def _texts(sources: list[str], label_field: str | None, form: str | None, reading: dict[str, Any]) -> Labeled:
@@ -117,15 +119,18 @@ def _events(sources: Sequence[str]) -> Labeled:
     return Labeled(events, labels, ids, "events")
 
 
-def _rows(sources: Sequence[str], columns: int | None) -> Labeled:
+def _rows(sources: Sequence[str], columns: int | None, counts: bool) -> Labeled:
     parts: list[Any] = []
     labels: list[Any] = []
     ids: list[str] = []
     for source in sources:
-        before = len(labels)
+        before, first = len(labels), len(parts)
         for X, y in read_bags(source, format="svmlight", negative=True).labeled():
             parts.append(X)
             labels += [int(label) if float(label).is_integer() else float(label) for label in y]
+        if counts and parts[first:]:
+            most = max(part.shape[1] for part in parts[first:])
+            check_count_rows(sparse.vstack([widened(part, most) for part in parts[first:]], format="csr"), source)
         ids += [f"{source}:{number}" for number in range(1, len(labels) - before + 1)]
     if not parts:
         raise DataError("there are no rows; write 'label column:value ...' on each line", source=sources[0])

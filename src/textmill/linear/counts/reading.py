@@ -19,7 +19,7 @@ import numpy as np
 from textmill.arrays import Floats
 from textmill.corpus import Vocabulary, read_bags, read_records
 from textmill.errors import DataError
-from textmill.linear.counts.tables import check_counts
+from textmill.linear.counts.tables import check_count_rows, check_counts
 from textmill.numeric import sparse
 
 __all__ = ["CountData", "counts_of_texts", "read_count_bags", "read_count_table"]
@@ -58,7 +58,9 @@ def read_count_bags(path: str, *, format: str | None = None) -> CountData:  # no
     parts = list(bags)
     if not parts:
         raise DataError("there are no documents", source=path)
-    X = check_counts(sparse.vstack(parts, format="csr"))
+    X = sparse.vstack(parts, format="csr")
+    check_count_rows(X, path)
+    X = check_counts(X)
     terms = [str(j) for j in range(X.shape[1])] if bags.vocabulary is None else bags.vocabulary.terms_.to_list()
     return CountData(X, terms, np.asarray(X.sum(axis=1), np.float64).ravel(), None)
 

@@ -17,7 +17,7 @@ from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.numeric import sparse
 
-__all__ = ["check_counts", "check_exposure", "column_of", "counts_and_weights", "row_of_entries"]
+__all__ = ["check_count_rows", "check_counts", "check_exposure", "column_of", "counts_and_weights", "row_of_entries"]
 
 
 def check_counts(X: Any) -> Any:
@@ -33,6 +33,23 @@ def check_counts(X: Any) -> Any:
         if fractional.any():
             _refuse(X, fractional, "counts are whole numbers: pass counts, not weights")
     return X
+
+
+def check_count_rows(X: Any, source: str) -> None:
+    """Refuse rows that were read from a file unless they hold whole numbers >= 0; names the row, from 1.
+
+    >>> check_count_rows(sparse.csr_matrix([[1, 0], [0, 2.5]]), "a.svmlight")
+    Traceback (most recent call last):
+    textmill.errors.DataError: a.svmlight: row 2 holds 2.5 in column 2, which is no count; write a whole number >= 0
+    """
+    wrong = ~((X.data >= 0) & (X.data == np.floor(X.data)))
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        row, column = int(row_of_entries(X)[place]) + 1, int(X.indices[place]) + 1
+        raise DataError(
+            f"row {row} holds {X.data[place]:g} in column {column}, which is no count; write a whole number >= 0",
+            source=source,
+        )
 
 
 def check_exposure(X: Any, exposure: ArrayLike | None, *, bounded: bool) -> Floats:

@@ -174,6 +174,8 @@ def learning_curve(
     used = Scale.of(gold) if scale is None else scale
     folds = deal_folds(gold, n_folds, random_state)
     most = min(int(((folds != fold) & (gold == score)).sum()) for fold in range(n_folds) for score in np.unique(gold))
+    if most == 0:
+        raise DataError(f"some of {n_folds} training parts lack a score; pass more reviews of each score")
     chosen = _sizes(sizes, most)
     order = np.random.Generator(np.random.Philox(random_state + 1)).permutation(len(gold))
     predicted, assigned = np.empty((len(chosen), len(gold))), np.empty((len(chosen), len(gold)))

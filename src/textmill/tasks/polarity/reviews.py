@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,8 @@ from textmill.tasks.polarity.scale import STAR_NAMES, Scale, parse_scale
 __all__ = ["SCORE_FIELDS", "Reviews", "ScoreStatistics", "balance", "describe", "read_reviews"]
 
 SCORE_FIELDS = ("score", "stars", "rating", "label", "target")
-_FACTOR, _STARS = 4, 10  # files whose highest scores differ by this factor, one above this, are of different scales
+_FACTOR, _STARS = 4, 10  # scores that differ by this factor, the higher above this, may be of different scales
+_MOST = 2 / 3  # share of the reviews below such a gap from which on they are
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def read_reviews(
     documents = read_documents(sources, errors=errors, **reading)
     named = Scale(1.0, 5.0, names=STAR_NAMES)
     texts, scores, ids, places, files = [], [], [], [], []
+    lines: list[int | None] = []
     first = documents.sources[0]
     words = False
     with BadRecords(errors, first) as bad:
@@ -115,11 +118,13 @@ def read_reviews(
             ids.append(document.id)
             places.append(document.place)
             files.append(document.source)
+            lines.append(document.line)
     if not texts:
         raise DataError("there are no reviews with scores", source=first)
     values = np.array(scores)
     if wanted is None:
         _check_files(files, values)
+        _check_gap(values, files, lines)
         wanted = named if words and values.max() <= named.high else Scale.of(values)
     return Reviews(texts, values, ids, places, wanted)
 
@@ -188,6 +193,21 @@ def _score(fields: dict[str, Any], score_field: str | None) -> Any:
     fields_held = ", ".join(map(str, fields)) or "none"
     wanted = "score field" if score_field is None else f"field '{score_field}'"
     raise DataError(f"the review has no {wanted}; the fields are {fields_held}; name the right one with score_field")
+
+
+def _check_gap(values: Floats, files: list[str], lines: list[int | None]) -> None:
+    """Refuse scores of which most could be stars and some are far above all of these."""
+    distinct = np.unique(values)
+    for lower, higher in pairwise(distinct.tolist()):
+        few = (values >= higher).mean() <= 1 - _MOST and lower > distinct[0]
+        if few and 0 < lower <= _STARS < higher and higher >= _FACTOR * lower:
+            first = int(np.argmax(values >= higher))
+            raise DataError(
+                f"the score {values[first]:g} is far above most others, which go up to {lower:g}: these may be "
+                f"different scales; correct it, or pass the right scale, such as {distinct[0]:g}-{distinct[-1]:g}",
+                source=files[first],
+                line=lines[first],
+            )
 
 
 def _check_files(files: list[str], values: Floats) -> None:
