@@ -53,7 +53,7 @@ JUDGES: dict[str, dict[str, Any]] = {
 }
 PUBLISHED = {"vocabulary": "lm", "smoothing": "witten-bell", "split": "sentence", **ONE_PASS}
 SHARES = {"vocabulary": 0.0, "lm": 36_000.0, "train": 12_000.0, "dev": 1_500.0, "test": 1_500.0}
-_appendix: list[str] = []
+_appendix: list[Callable[[], str]] = []
 
 
 class Setting:
@@ -129,14 +129,13 @@ def jobs(options: Options) -> list[Job]:
     """All rows."""
     setting = Setting(options)
     rows = [*quality(setting), *synthetic(options), *speed(setting, options)]
-    if not options.only:
-        _appendix.append(published_table(setting))
-        _appendix.append(curve_table(setting, options))
+    parts = {"published set-up": published_table, "learning curve": curve_table}
+    _appendix[:] = [partial(make, setting, options) for name, make in parts.items() if options.wants(name)]
     return rows
 
 
 def appendix() -> str:
-    return "\n\n".join(_appendix)
+    return "\n\n".join(make() for make in _appendix)
 
 
 def figure(
@@ -333,7 +332,7 @@ def matrix(sets: FeatureSets) -> Any:
     return sparse.csr_matrix((np.ones(len(columns)), columns, sets.offsets))
 
 
-def published_table(setting: Setting) -> str:
+def published_table(setting: Setting, options: Options) -> str:
     """The set-up of the publication, which leaks: features x kernels, means of the seeds."""
     lines = [
         "Published set-up: sentences shared out (36,000 / 12,000 / 1,500), Witten-Bell, vocabulary of the LM text, one "

@@ -34,6 +34,10 @@ class Options:
     quick: bool = False
     only: str = ""  # measure the jobs whose name has this in it
 
+    def wants(self, part: str) -> bool:
+        """Whether a job or a part of the appendix with this name is asked for."""
+        return self.only in part
+
     @property
     def data(self) -> Path:
         folder = os.environ.get("TEXTMILL_DATA")
@@ -126,7 +130,7 @@ def report(subject: str, jobs: list[Job], options: Options, packages: list[str])
     print(f"{subject}: {options.repeats} alternating runs, medians\n{_processor()}, {machine}\n{versions}\n")
     print(f"{'job':<44} {'ours':>10} {'peer':>10} {'ratio':>8} {'asked':>6}  peer; quality")
     rows = []
-    for job in (job for job in jobs if options.only in job.name):
+    for job in (job for job in jobs if options.wants(job.name)):
         row = measure(job, options.repeats)
         rows.append(row)
         asked = f"{row.bar:.1f}x" if row.bar is not None else "-"

@@ -20,6 +20,8 @@ import resource
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -106,25 +108,41 @@ def jobs(options: Options) -> list[Job]:
 
 
 def appendix() -> str:
-    """Accuracies, leaks, selection, time and memory."""
+    """Accuracies, leaks, selection, time and memory; `--only` takes a part of their names."""
     options = _options[0]
-    graded = _graded(options)
-    prepared, wordnet, lines = _prepared(options), _wordnet(), []
-    start = time.process_time()
-    layers = Layers(prepared.documents, n_jobs=1)
-    static_features(layers, wordnet=wordnet)
-    lines.append(f"features that need no learning, from annotations, one thread: {time.process_time() - start:.2f} s")
-    start = time.process_time()
-    table = _models(options).fit(prepared.tokens, graded.levels, graded.groups, graded.order).training_features()
-    lines.append(
-        f"perplexities and unknown words, {len(table.names)} features, one thread: {time.process_time() - start:.1f} s"
-    )
-    repetitions = 1 if options.quick else 10
-    lines += _accuracies(options, "paper", repetitions) + _accuracies(options, "nested", 1)
-    lines += _learners(options, table) + _leaks(options) + _selection(options, table)
+    parts: dict[str, Callable[[], list[str]]] = {
+        "time of features": lambda: _times(options),
+        "mode paper": lambda: _accuracies(options, "paper", 1 if options.quick else 10),
+        "mode nested": lambda: _accuracies(options, "nested", 1),
+        "shuffled levels, paper": lambda: _accuracies(options, "paper", 1, shuffled=True),
+        "shuffled levels, nested": lambda: _accuracies(options, "nested", 1, shuffled=True),
+        "learners": lambda: _learners(options),
+        "leaks": lambda: _leaks(options),
+        "selection": lambda: _selection(options),
+    }
+    lines = [line for name, make in parts.items() if options.wants(name) for line in ["", *make()]]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    lines.append(f"memory of all this at most: {memory:.0f} MiB")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"memory of all this at most: {memory:.0f} MiB"])
+
+
+def _times(options: Options) -> list[str]:
+    prepared, wordnet = _prepared(options), _wordnet()
+    start = time.process_time()
+    static_features(Layers(prepared.documents, n_jobs=1), wordnet=wordnet)
+    middle = time.process_time()
+    names = _learned.__wrapped__(options).names
+    return [
+        f"features that need no learning, from annotations, one thread: {middle - start:.2f} s",
+        f"perplexities and unknown words, {len(names)} features, one thread: {time.process_time() - middle:.1f} s",
+    ]
+
+
+@cache
+def _learned(options: Options) -> FeatureTable:
+    graded = _graded(options)
+    return (
+        _models(options).fit(_prepared(options).tokens, graded.levels, graded.groups, graded.order).training_features()
+    )
 
 
 @cache
@@ -167,8 +185,9 @@ def _models(options: Options) -> LevelModels:
     return LevelModels(order=2 if options.quick else 5, n_jobs=1)
 
 
-def _accuracies(options: Options, mode: str, repetitions: int) -> list[str]:
-    prepared = _prepared(options)
+def _accuracies(options: Options, mode: str, repetitions: int, *, shuffled: bool = False) -> list[str]:
+    """Accuracies of groups of features; with levels shuffled within articles, chance is all there is."""
+    prepared = _shuffled(_prepared(options)) if shuffled else _prepared(options)
     names = [name for name in prepared.static.names if name not in set(prepared.static.missing())]
     for kind in ("words", "tags", "pairs", "mixed"):
         names += [f"lm.{kind}.x.1", f"relative.{kind}.x.1"]
@@ -176,14 +195,18 @@ def _accuracies(options: Options, mode: str, repetitions: int) -> list[str]:
     learner = LevelLearner(n_jobs=1)
     sets = standard_sets(names, learner)
     short = {f"{name}, no length": FeatureSet(one.features, learner, False) for name, one in sets.items()}
-    both = sets | {name: one for name, one in short.items() if not name.startswith("LM")}
+    both = sets | {name: one for name, one in short.items() if not name.startswith("LM") and not shuffled}
+    folds = 4 if options.quick else 10
     start = time.process_time()
-    result = cross_validate(
-        prepared, both, models=_models(options), mode=mode, n_folds=4 if options.quick else 10, repetitions=repetitions
-    )
+    result = cross_validate(prepared, both, models=_models(options), mode=mode, n_folds=folds, repetitions=repetitions)
     rows = {row.name: row for row in result.rows()}
-    title = f"{mode}, {repetitions} x 10 folds over articles: accuracy +- deviation (squared error, within one, kappa)"
-    lines = ["", f"{title}; {time.process_time() - start:.0f} s", "features | number | accuracy | without length"]
+    title = (
+        f"{'levels shuffled within articles, ' if shuffled else ''}{mode}, {repetitions} x {folds} folds over articles"
+    )
+    lines = [
+        f"{title}: accuracy +- deviation (squared error, within one, kappa); {time.process_time() - start:.0f} s",
+        "features | number | accuracy | without length",
+    ]
     for name in sets:
         row, bare = rows[name], rows.get(f"{name}, no length")
         other = "-" if bare is None else f"{100 * bare.accuracy:.1f} +- {100 * bare.deviation:.1f}"
@@ -194,41 +217,35 @@ def _accuracies(options: Options, mode: str, repetitions: int) -> list[str]:
     return lines
 
 
+def _shuffled(prepared: PreparedTexts) -> PreparedTexts:
+    """The same texts with the levels of each article dealt out anew."""
+    random, level = np.random.default_rng(0), np.array(prepared.level)
+    for group in dict.fromkeys(prepared.groups):
+        rows = [i for i, own in enumerate(prepared.groups) if own == group]
+        level[rows] = random.permutation(level[rows])
+    return replace(prepared, level=level)
+
+
 def _everything(prepared: PreparedTexts, learned: FeatureTable) -> FeatureTable:
     table = prepared.static.joined(learned)
     missing = set(table.missing())
     return table.choose([name for name in table.names if name not in missing and not name.startswith("formulas.")])
 
 
-def _learners(options: Options, learned: FeatureTable) -> list[str]:
+def _learners(options: Options) -> list[str]:
     prepared = _prepared(options)
-    table = _everything(prepared, learned)
+    table = _everything(prepared, _learned(options))
     fixed = PreparedTexts(prepared.documents, prepared.level, prepared.order, prepared.groups, prepared.tokens, table)
     kinds = ("logistic", "ordinal", "svm", "ordinal-svm", "regression", "majority")
     sets = {kind: FeatureSet(["all"], LevelLearner(kind=kind, cost=1.0, gamma=1.0, n_jobs=1)) for kind in kinds}
     result = cross_validate(fixed, sets, n_folds=4 if options.quick else 10)
     cells = [f"{row.name} {100 * row.accuracy:.1f} (squared error {row.mse:.3f})" for row in result.rows()]
-    random = np.random.default_rng(0)
-    level = np.array(prepared.level)
-    for group in dict.fromkeys(prepared.groups):
-        rows = [i for i, own in enumerate(prepared.groups) if own == group]
-        level[rows] = random.permutation(level[rows])
-    names = [prepared.order[i] for i in level]
-    again = _models(options).fit(prepared.tokens, names, prepared.groups, prepared.order).training_features()
-    everything = _everything(prepared, again)
-    shuffled = PreparedTexts(prepared.documents, level, prepared.order, prepared.groups, prepared.tokens, everything)
-    chance = cross_validate(shuffled, {"all": FeatureSet(["all"], LevelLearner(n_jobs=1))}, n_folds=4)
-    return [
-        "",
-        "learners over everything, 1 x 10 folds: " + ", ".join(cells),
-        f"levels shuffled within articles: {100 * chance.rows()[0].accuracy:.1f} (chance 33.3)",
-    ]
+    return [f"learners over everything, 1 x 10 folds: {', '.join(cells)}"]
 
 
 def _leaks(options: Options) -> list[str]:
     raw, prepared = _graded(options, raw=True), _prepared(options)
     lines = [
-        "",
         "leaks of the raw texts: " + "; ".join(str(leak) for leak in find_leaks(raw.texts, raw.levels, raw.groups)),
     ]
     words = LevelModels(order=3, representations=("words",), common=(), n_jobs=1)
@@ -248,10 +265,10 @@ def _raw_table(raw: GradedTexts, words: LevelModels) -> FeatureTable:
     return words.fit(layers, raw.levels, raw.groups or [], raw.order).training_features()
 
 
-def _selection(options: Options, learned: FeatureTable) -> list[str]:
+def _selection(options: Options) -> list[str]:
     prepared = _prepared(options)
-    table = _everything(prepared, learned)
-    lines = [""]
+    table = _everything(prepared, _learned(options))
+    lines = []
     for name, l2, methods in (("l2 = 1", 1.0, ("none", "filter")), ("l2 = 0.001", 0.001, ("none", "groups"))):
         for method in methods:
             one = select_nested(

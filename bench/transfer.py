@@ -156,7 +156,7 @@ def _sizes(options: Options) -> str:
 def appendix() -> str:
     """The hidden-grammar experiment."""
     options = _options
-    if options.only and options.only not in "hidden grammar":
+    if not options.wants("hidden grammar"):
         return ""
     trees = _trees(options.data)
     train, test = trees[:-_APART], trees[-_APART:]

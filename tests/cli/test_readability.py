@@ -110,3 +110,16 @@ def test_what_is_wrong_is_said_in_one_line(folder: Path, capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         main(["readability", "train", str(bare), "--l2", "small", "-o", str(folder / "x.mill")])
     assert "--l2 must be a number or auto" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["score", "extract", "predict", "explain"])
+def test_no_texts_are_said_to_be_none(folder: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    empty = folder / "empty.txt"
+    empty.write_text("")
+    model = [str(folder / "grader.mill")] if verb in ("predict", "explain") else []
+    with pytest.raises(SystemExit) as left:
+        main(["readability", verb, *model, str(empty)])
+    assert left.value.code == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"textmill: {empty}: there are no texts; pass at least one\n"

@@ -10,7 +10,19 @@ import typer
 
 from textmill.cli._reading import Reading
 
-__all__ = ["Annotating", "Learning", "Levels", "annotated", "graded", "resources_of"]
+__all__ = [
+    "Annotating",
+    "Folding",
+    "Folds",
+    "Learning",
+    "Levels",
+    "annotated",
+    "graded",
+    "prepared_texts",
+    "resources_of",
+]
+
+Folds = Annotated[int, typer.Option(min=2, help="Number of folds; texts of an article are in one fold.")]
 
 _Tagger = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Tagger of parts of speech, made by `textmill tag train`.")
@@ -82,6 +94,22 @@ class Levels:
 
 
 @dataclass(frozen=True)
+class Folding:
+    """How texts are kept apart from what is learned."""
+
+    folds: Folds = 10
+    repetitions: Annotated[int, typer.Option(min=1, help="Number of times that the folds are dealt anew.")] = 1
+    mode: Annotated[
+        str,
+        typer.Option(help="nested: models of n-grams from the training fold alone; paper: one pass over all texts."),
+    ] = "nested"
+
+    def settings(self, seed: int) -> dict[str, Any]:
+        """The same, as `cross_validate` takes it."""
+        return {"mode": self.mode, "n_folds": self.folds, "repetitions": self.repetitions, "random_state": seed}
+
+
+@dataclass(frozen=True)
 class Learning:
     """Features and learner."""
 
@@ -145,6 +173,21 @@ def graded(data: list[str], reading: Reading, levels: Levels) -> Any:
         delimiter={"tab": "\t", "\\t": "\t"}.get(reading.delimiter, reading.delimiter),
         unit="line" if reading.lines else None,
     )
+
+
+def prepared_texts(
+    data: list[str],
+    reading: Reading,
+    levels: Levels,
+    learning: Learning,
+    annotating: Annotating,
+    seed: int,
+    jobs: int | None,
+) -> tuple[Any, Any]:
+    """The grader that is asked for, not trained, and texts with levels as it prepares them."""
+    texts = graded(data, reading, levels)
+    grader = learning.grader(annotating, texts.order, seed, jobs)
+    return grader, grader.prepare(annotated(texts.texts, texts.ids, annotating), texts.levels, texts.groups)
 
 
 def annotated(texts: list[str], ids: list[str], annotating: Annotating) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,17 @@ import typer
 
 from textmill.cli._options import Jobs, JsonLines, Seed, answers
 from textmill.cli._outputs import figure_option, further_output, output_option
-from textmill.cli._readability_options import Annotating, Learning, Levels, annotated, graded, resources_of
+from textmill.cli._readability_options import (
+    Annotating,
+    Folding,
+    Folds,
+    Learning,
+    Levels,
+    annotated,
+    graded,
+    prepared_texts,
+    resources_of,
+)
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
 
@@ -24,11 +35,6 @@ _Graded = Annotated[
     typer.Argument(metavar="TEXTS...", help="Texts with levels: CSV, TSV, JSONL or Parquet, - for stdin."),
 ]
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill readability train`.")]
-_Folds = Annotated[int, typer.Option(min=2, help="Number of folds; texts of an article are in one fold.")]
-_Repetitions = Annotated[int, typer.Option(min=1, help="Number of times that the folds are dealt anew.")]
-_Mode = Annotated[
-    str, typer.Option(help="nested: models of n-grams from the training fold alone; paper: one pass over all texts.")
-]
 
 
 @app.command()
@@ -65,7 +71,7 @@ def score(
         check_choice("--formulas", name, FORMULAS)
     resources = resources_of(syllables, familiar)
     table = Printed({"words": "", "sentences": "", **dict.fromkeys(names, ".2f"), "id": ""}, json=json)
-    documents = iter(reading.documents(data))
+    documents = _documents(reading, data)
     while chunk := list(islice(documents, 20_000)):
         counts = count_texts([document.text for document in chunk], resources=resources, n_jobs=jobs)
         scores = counts.formulas()
@@ -100,7 +106,7 @@ def extract(
         static_features,
     )
 
-    documents = list(reading.documents(data))
+    documents = list(_documents(reading, data))
     tools = annotating.tools()
     texts = [reduce_text(one.text) if annotating.reduce else one.text for one in documents]
     ids = [document.id for document in documents]
@@ -160,7 +166,7 @@ def predict(
     Example: textmill readability predict grader.mill letter.txt
     """
     loaded = _load(model)
-    documents = list(reading.documents(data))
+    documents = list(_documents(reading, data))
     texts = [document.text for document in documents]
     ids = [document.id for document in documents]
     result = loaded.grade(annotated(texts, ids, Annotating(annotations=annotations)), ids=ids)
@@ -175,14 +181,12 @@ def predict(
 @with_options
 def evaluate(
     data: _Graded,
-    folds: _Folds = 10,
-    repetitions: _Repetitions = 1,
-    mode: _Mode = "nested",
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Score this model on the texts, in place of training in folds.")
     ] = None,
     plot: Annotated[Path | None, figure_option("Draw how levels are answered to this file (.png, .svg, .pdf).")] = None,
     *,
+    folding: Folding,
     levels: Levels,
     learning: Learning,
     annotating: Annotating,
@@ -200,8 +204,8 @@ def evaluate(
     from textmill.plot import save
     from textmill.tasks.readability import CrossValidated, FeatureSet, cross_validate, draw_levels
 
-    texts = graded(data, reading, levels)
     if model is not None:
+        texts = graded(data, reading, levels)
         loaded = _load(model)
         order = loaded.classes_.tolist()
         grades = loaded.grade(annotated(texts.texts, texts.ids, annotating), ids=texts.ids)
@@ -210,18 +214,9 @@ def evaluate(
         expected = {"grader": grades.expected[None, :]}
         result = CrossValidated(order, gold, answers, expected, {"grader": len(loaded.feature_names_)})
     else:
-        grader = learning.grader(annotating, texts.order, seed, jobs)
-        prepared = grader.prepare(annotated(texts.texts, texts.ids, annotating), texts.levels, texts.groups)
+        grader, prepared = prepared_texts(data, reading, levels, learning, annotating, seed, jobs)
         one = FeatureSet(grader.features, grader.learner(), grader.length)
-        result = cross_validate(
-            prepared,
-            {"grader": one},
-            models=grader.new_models(),
-            mode=mode,
-            n_folds=folds,
-            repetitions=repetitions,
-            random_state=seed,
-        )
+        result = cross_validate(prepared, {"grader": one}, models=grader.new_models(), **folding.settings(seed))
     if plot is not None:
         save(draw_levels(result, "grader"), plot)
     table = Printed({"figure": "", "value": ".4f"}, json=json)
@@ -236,12 +231,10 @@ def evaluate(
 @with_options
 def compare(
     data: _Graded,
-    folds: _Folds = 10,
-    repetitions: _Repetitions = 1,
-    mode: _Mode = "nested",
     report: Annotated[Path | None, further_output("Write tables and pictures as a page to this file.")] = None,
     plot: Annotated[Path | None, figure_option("Draw how groups of features hang together (.png, .svg, .pdf).")] = None,
     *,
+    folding: Folding,
     levels: Levels,
     learning: Learning,
     annotating: Annotating,
@@ -260,18 +253,9 @@ def compare(
     from textmill.plot import save
     from textmill.tasks.readability import compare_sets, draw_correlations, experiment_report
 
-    texts = graded(data, reading, levels)
-    grader = learning.grader(annotating, texts.order, seed, jobs)
-    prepared = grader.prepare(annotated(texts.texts, texts.ids, annotating), texts.levels, texts.groups)
+    grader, prepared = prepared_texts(data, reading, levels, learning, annotating, seed, jobs)
     result = compare_sets(
-        prepared,
-        grader.learner(),
-        models=grader.new_models(),
-        mode=mode,
-        n_folds=folds,
-        repetitions=repetitions,
-        random_state=seed,
-        length=grader.length,
+        prepared, grader.learner(), models=grader.new_models(), length=grader.length, **folding.settings(seed)
     )
     if report is not None:
         experiment_report(result, prepared.static).write(report)
@@ -290,7 +274,7 @@ def select(
     method: Annotated[
         str, typer.Option(help="groups (add the best group), filter (by correlations) or none (all features).")
     ] = "groups",
-    folds: _Folds = 10,
+    folds: Folds = 10,
     *,
     levels: Levels,
     learning: Learning,
@@ -306,9 +290,7 @@ def select(
     """
     from textmill.tasks.readability import chosen_features, select_nested
 
-    texts = graded(data, reading, levels)
-    grader = learning.grader(annotating, texts.order, seed, jobs)
-    prepared = grader.prepare(annotated(texts.texts, texts.ids, annotating), texts.levels, texts.groups)
+    grader, prepared = prepared_texts(data, reading, levels, learning, annotating, seed, jobs)
     features_by_name, _ = grader.training_table(prepared)
     chosen = features_by_name.choose(chosen_features(features_by_name.names, grader.features, length=grader.length))
     result = select_nested(
@@ -341,12 +323,24 @@ def explain(
 
     loaded = _load(model)
     table = Printed({"id": "", "what": "", "part": "+.3f", "detail": ""}, json=json)
-    for document in reading.documents(data):
+    for document in _documents(reading, data):
         for row in explain_groups(loaded, document.text):
             detail = f"{row.feature} {row.value:.4g}, mean {row.mean:.4g}"
             table.row(id=document.id, what=row.group, part=row.share, detail=detail)
         for hard in hardest_sentences(loaded, document.text, k=k):
             table.row(id=document.id, what=f"sentence {hard.sentence}", part=hard.difficulty, detail=hard.text)
+
+
+def _documents(reading: Reading, data: list[str]) -> Iterator[Any]:
+    """The texts, of which there must be some."""
+    from textmill.errors import DataError
+
+    some = False
+    for document in reading.documents(data):
+        some = True
+        yield document
+    if not some:
+        raise DataError("there are no texts; pass at least one", source=", ".join(data))
 
 
 def _load(path: Path) -> Any:
