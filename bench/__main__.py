@@ -16,7 +16,11 @@ def main() -> None:
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=", ".join(SUBJECTS))
     parser.add_argument("--repeats", type=int, default=5, help="alternating runs of each side")
     parser.add_argument("--quick", action="store_true", help="small inputs, to see that it runs")
-    parser.add_argument("--only", default="", help="only jobs and parts whose name has this in it; writes no results")
+    parser.add_argument(
+        "--only",
+        default="",
+        help="only jobs and parts whose name has this, or one of these with | between them, in it; writes no results",
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.subjects) - set(SUBJECTS)
     if unknown:

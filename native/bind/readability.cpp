@@ -7,7 +7,9 @@
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "tasks/entity_chains.h"
 #include "tasks/readability.h"
+#include "tasks/word_measures.h"
 
 namespace textmill::bind {
 namespace {

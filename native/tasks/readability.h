@@ -1,75 +1,19 @@
-// What makes a text hard to read: sizes of words, classes of tokens, chains of entities, shapes of trees.
+// What makes a text hard to read, beside its words (word_measures.h) and chains of entities (entity_chains.h): classes of
+// tokens, the grid of entities, shapes of trees.
 //
-//   words        syllables = groups of vowels + sum of the patterns that occur in ^word$, at least 1; familiar: in a list,
-//                or without one of the endings in it
 //   classes      for documents x classes of tokens: tokens, distinct words, distinct words of each sentence summed
 //   grid         p(r r') = pairs of roles of an entity in adjacent sentences / (entities x (sentences - 1))
-//   chains       nouns linked through senses; one sense for each noun; connected components
 //   trees        sums over constituents, and the grammatical role of the head of each noun phrase
 //
-// Cost: all linear in tokens, senses or nodes, but for the grid, which is entities x sentences of one document.
-// References: Feng, Jansche, Huenerfauth & Elhadad (2010); Barzilay & Lapata (2008); Galley & McKeown (2003).
+// Cost: linear in tokens or nodes, but for the grid, which is entities x sentences of one document.
+// References: Feng, Jansche, Huenerfauth & Elhadad (2010); Barzilay & Lapata (2008).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "base/intern.h"
-#include "corpus/text.h"
 
 namespace textmill::tasks {
-
-struct WordFacts {
-  std::int32_t syllables;
-  std::int32_t letters;  // and digits
-  bool word;             // has a letter or digit, and is no clitic such as 's or n't
-  bool familiar;         // or has no letter
-};
-
-class WordMeter {
- public:
-  struct Ending {
-    std::string suffix, replacement;
-  };
-  // Patterns are bytes of ^word$, with their values; all strings are folded UTF-8.
-  WordMeter(std::u32string_view vowels, base::InternTable patterns, std::vector<std::int32_t> values,
-            base::InternTable exceptions, std::vector<std::int32_t> counts, base::InternTable familiar,
-            std::vector<Ending> endings);
-
-  WordFacts facts(std::string_view folded) const;
-  std::int32_t vowel_groups(std::string_view folded) const;
-
- private:
-  std::int32_t syllables(std::string_view folded) const;
-  bool familiar(std::string_view folded) const;
-  bool listed(std::string_view word) const;
-
-  std::u32string vowels_;  // sorted
-  base::InternTable patterns_;
-  std::vector<std::int32_t> values_;
-  std::size_t shortest_ = 0, longest_ = 0;  // of patterns, in bytes
-  base::InternTable exceptions_;
-  std::vector<std::int32_t> counts_;
-  base::InternTable familiar_;
-  std::vector<Ending> endings_;
-};
-
-// Sums over one text, in the order of the columns that the binding returns.
-struct TextCounts {
-  std::int64_t words = 0, sentences = 0, syllables = 0, polysyllables = 0, letters = 0, difficult = 0,
-               difficult_types = 0, long_words = 0;
-};
-inline constexpr std::size_t kTextCounts = 8;
-inline constexpr std::int32_t kPolysyllable = 3;  // syllables
-inline constexpr std::int32_t kLongWord = 7;      // letters
-void count_texts(const WordMeter& meter, std::span<const corpus::Text> texts, std::span<TextCounts> out,
-                 std::size_t threads);
 
 // Tokens of documents: document d has sentences documents[d] to documents[d + 1], sentence s has tokens sentences[s] to
 // sentences[s + 1].
@@ -92,35 +36,6 @@ struct Mentions {
 };
 void grid(const Mentions& mentions, std::span<const std::int32_t> sentences, std::int32_t salience,
           std::span<double> out, std::size_t threads);
-
-// Chains of documents: member m of document d has chain[m], from 0 in each document (-1: in no chain), position[m] and
-// whether it is a pronoun. `marks` are positions that "per entity" averages over, `words` the length of each document.
-// out [documents][7]: chains, mean length, mean span, chains of at least half the document, active chains per word and
-// per mark, mean distance of pronouns to the nearest member before that is none. Without chains all are 0.
-struct Members {
-  std::span<const std::int64_t> offsets;
-  std::span<const std::int32_t> chain, position;
-  std::span<const std::uint8_t> pronoun;
-};
-inline constexpr std::size_t kChainFigures = 7;
-void chain_figures(const Members& members, std::span<const std::int32_t> words,
-                   std::span<const std::int64_t> mark_offsets, std::span<const std::int32_t> marks,
-                   std::span<double> out, std::size_t threads);
-
-// Senses of nouns, in the order of their frequency, and the senses above each sense.
-struct Senses {
-  std::span<const std::int64_t> noun_offsets;   // [nouns + 1]
-  std::span<const std::int32_t> senses;         // by noun
-  std::span<const std::int64_t> above_offsets;  // [senses + 1]
-  std::span<const std::int32_t> above;          // hypernyms
-};
-// Occurrences of nouns in documents, in the order of the text.
-struct Nouns {
-  std::span<const std::int64_t> offsets;  // [documents + 1]
-  std::span<const std::int32_t> noun, sentence, paragraph;
-};
-// The chain of each occurrence, from 0 in each document in order of first members; -1 for one that stands alone.
-void lexical_chains(const Nouns& nouns, const Senses& senses, std::span<std::int32_t> chain, std::size_t threads);
 
 // Nodes of trees, parents before children: preterminals stand for their words. Labels are numbers of `Label`.
 enum Label : std::uint8_t { kOther, kSbar, kNp, kVp, kPp, kClause, kNoun, kPreterminal };

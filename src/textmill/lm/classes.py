@@ -38,6 +38,7 @@ from textmill._native import lm as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.corpus import TokenizerLike
 from textmill.errors import DataError, ModelFileError
+from textmill.lm.chunks import ChunkNames, chunk_inventory, cut_by_frequency, marked_sentences
 from textmill.lm.class_codes import Split, split_classes
 from textmill.lm.counting import BEGIN, END, SPECIAL, UNKNOWN, read_ids, sequences
 from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
@@ -48,7 +49,6 @@ __all__ = ["ClassMember", "WordClasses"]
 
 METHODS = ("exchange", "hierarchical")
 STARTS = ("frequency", "random")
-_FLOOR = 0.1  # occurrences of a word that stands only in chunks
 _STRETCH = 20_000  # types that are moved in one call: Ctrl-C is heard between calls
 
 
@@ -182,14 +182,19 @@ class WordClasses(Estimator, Model):
         for name in ("_made", "_logs"):
             vars(self).pop(name, None)
         held = self._held_out(len(offsets) - 1)
-        seen = _selected(offsets, tokens, ~held)
-        self.levels_, self.last_words_, self.children_, occurrences = self._inventory(seen)
+        seen = marked_sentences(offsets, tokens, ~held)
+        threads, least = effective_jobs(self.n_jobs), int(self.min_chunk_count)
+        self.levels_, self.last_words_, self.children_, occurrences = chunk_inventory(
+            seen, len(words), max_length=self.max_length, min_count=least, threads=threads
+        )
         table = native.ChunkTable(self.levels_, self.last_words_, self.children_)
         usable = np.ones(len(self.last_words_) - 1, dtype=np.uint8)
-        cut = seen if self.max_length == 1 else self._first_cut(table, seen, occurrences, usable)
+        cut = seen
+        if self.max_length > 1:
+            cut = cut_by_frequency(table, seen, occurrences, usable, len(words), min_count=least, threads=threads)
         groups = self._learn_classes(cut)
         if self.max_length > 1:
-            self._alternate(table, seen, _selected(offsets, tokens, held), usable, groups)
+            self._alternate(table, seen, marked_sentences(offsets, tokens, held), usable, groups)
         self._place_unknown()
         return self
 
@@ -309,7 +314,7 @@ class WordClasses(Estimator, Model):
             raise ModelFileError("numbers of words, chunks and classes do not belong together")
         if (self.counts_ < 0).any() or (self.transitions_ < 0).any() or not len(self.transitions_) > 1:
             raise ModelFileError("counts must not be negative")
-        self._made = (table, words, _ChunkNames(self.words_, self.levels_, self.last_words_, self.children_))
+        self._made = (table, words, ChunkNames(self.words_, self.levels_, self.last_words_, self.children_))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_made", "_logs")}
@@ -335,44 +340,6 @@ class WordClasses(Estimator, Model):
             generator = np.random.Generator(np.random.Philox(self.random_state))
             held[generator.permutation(sentences)[: int(self.held_out * sentences)]] = True
         return held
-
-    def _inventory(self, seen: tuple[Ints, Ids]) -> tuple[Ints, Ids, Ids, Ints]:
-        """The tree of all chunks that are frequent enough, and how often they occur."""
-        threads = effective_jobs(self.n_jobs)
-        level, word, first, count = native.count(
-            *seen, order=self.max_length, words=len(self.words_), begin=BEGIN, end=END, threads=threads
-        )
-        marked = count >= self.min_chunk_count
-        marked[: int(level[2])] = True  # words always
-        marked[int(level[2]) :] &= word[int(level[2]) :] > END
-        parents = np.repeat(np.arange(len(first) - 1), np.diff(first))  # of the nodes from 1 on
-        for n in range(2, len(level) - 1):
-            part = slice(int(level[n]), int(level[n + 1]))
-            before = parents[part.start - 1 : part.stop - 1]
-            marked[part] &= marked[before] & (word[before] > END)
-        level, word, first, old = native.select(level, word, first, marked.view(np.uint8))
-        return level, word, first, count[old][1:]
-
-    def _first_cut(
-        self, table: native.ChunkTable, seen: tuple[Ints, Ids], counts: Ints, usable: NDArray[np.uint8]
-    ) -> tuple[Ints, Ids]:
-        """The best partition by frequencies of chunks alone; `usable` loses the chunks that do not stay frequent."""
-        words = len(self.words_)
-        one_class, transition = np.zeros(len(usable), dtype=np.int32), np.zeros((1, 1))
-        while True:
-            weights = np.where(usable > 0, counts, 0).astype(np.float64)
-            weights[:words] = np.maximum(weights[:words], _FLOOR)  # a word can always stand alone
-            with np.errstate(divide="ignore"):
-                lexicon = np.log(weights / weights.sum())
-            offsets, types, *_ = table.segment(
-                *seen, class_of=one_class, lexicon=lexicon, transition=transition, threads=effective_jobs(self.n_jobs)
-            )
-            counts = np.bincount(types, minlength=len(usable))
-            rare = (counts < self.min_chunk_count) & (usable > 0)
-            rare[:words] = False
-            if not rare.any():
-                return offsets, types
-            usable[rare] = 0
 
     def _learn_classes(self, cut: tuple[Ints, Ids]) -> Ids:
         """Classes of the types of cut sentences, from nothing; returns the groups within which types may move."""
@@ -508,7 +475,7 @@ class WordClasses(Estimator, Model):
         self.class_of_ = self.class_of_.copy()
         self.class_of_[UNKNOWN] = int(np.bincount(rare[rare > 0], minlength=2).argmax())
 
-    def _tables(self) -> tuple[native.ChunkTable, native_corpus.TermTable, _ChunkNames]:
+    def _tables(self) -> tuple[native.ChunkTable, native_corpus.TermTable, ChunkNames]:
         check_fitted(self)
         if "_made" not in vars(self):
             self.check_values()
@@ -535,28 +502,3 @@ class WordClasses(Estimator, Model):
 
     def _batches(self, sentences: Iterable[Any]) -> Iterator[tuple[Ints, Ids]]:
         return sequences(sentences, self._tables()[1], self.tokenizer, self.n_jobs, grow=False)
-
-
-class _ChunkNames:
-    """Chunks as text, read from the tree when they are asked for."""
-
-    def __init__(self, words: StringTable, levels: Ints, last_words: Ids, children: Ids) -> None:
-        self._words, self._levels, self._last_words = words.to_list(), levels, last_words
-        self._parents = np.repeat(np.arange(len(children) - 1), np.diff(children))
-
-    def names(self, types: Ids) -> list[str]:
-        names = []
-        for node in (types + 1).tolist():
-            parts: list[str] = []
-            while node > 0:
-                parts.append(self._words[int(self._last_words[node])])
-                node = int(self._parents[node - 1])
-            names.append(" ".join(reversed(parts)))
-        return names
-
-
-def _selected(offsets: Ints, tokens: Ids, marked: NDArray[np.bool_]) -> tuple[Ints, Ids]:
-    """The sentences that are marked."""
-    lengths = np.diff(offsets)
-    bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[marked])])
-    return bounds, np.ascontiguousarray(tokens[np.repeat(marked, lengths)])
