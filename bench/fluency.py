@@ -6,8 +6,8 @@ up to 2; means of 3 seeds. "all" takes all test sentences, "matched" pairs of eq
 "one pass" is the published learner, one pass without averaging; "default" is two passes, averaged.
 
 Rows of quality are errors in per cent, lower is better, and the peer is a bar, a linear judge or other features. The
-published set-up (sentences shared out, Witten-Bell, vocabulary of the sampled text) and the learning curve are the
-appendix. Rows of speed are processor seconds of one thread.
+published set-up (sentences shared out, Witten-Bell, vocabulary of the sampled text) and learning curves are the
+appendix, at its end text of half a million sentences. Rows of speed are processor seconds of one thread.
 
 TEXTMILL_DATA=... python -m bench fluency
 """
@@ -15,10 +15,13 @@ TEXTMILL_DATA=... python -m bench fluency
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
+import json
 import os
 import re
 import tarfile
+import time
 from collections.abc import Callable
 from functools import cache, cached_property, partial
 from typing import Any
@@ -28,11 +31,13 @@ import numpy as np
 from bench.harness import Job, Options
 from textmill.lm import ExpandedKernel, FeatureSets, PassiveAggressive, WordClasses
 from textmill.tasks.fluency import (
+    CorpusSplit,
     FluencyEvaluation,
     FluencyModel,
     SentenceDocument,
     evaluate_fluency,
     learning_curve,
+    read_sentences,
     sample_documents,
     split_corpus,
 )
@@ -53,6 +58,15 @@ JUDGES: dict[str, dict[str, Any]] = {
 }
 PUBLISHED = {"vocabulary": "lm", "smoothing": "witten-bell", "split": "sentence", **ONE_PASS}
 SHARES = {"vocabulary": 0.0, "lm": 36_000.0, "train": 12_000.0, "dev": 1_500.0, "test": 1_500.0}
+SPEED = (
+    "margins by the index",
+    "margins by slices, cubic",
+    "sentences from Python, index, microseconds",
+    "sentences from Python, default judge, microseconds",
+    "a million sampled words, seconds",
+    "linear PA-I, one pass",
+    "classes of 300 words, 20 classes",
+)
 _appendix: list[Callable[[], str]] = []
 
 
@@ -128,8 +142,15 @@ def brown(options: Options) -> list[SentenceDocument]:
 def jobs(options: Options) -> list[Job]:
     """All rows."""
     setting = Setting(options)
-    rows = [*quality(setting), *synthetic(options), *speed(setting, options)]
-    parts = {"published set-up": published_table, "learning curve": curve_table}
+    rows = [*quality(setting), *synthetic(options)]
+    if any(options.wants(name) for name in SPEED):  # which takes models of its own
+        rows += speed(setting, options)
+    parts = {
+        "published set-up": published_table,
+        "learning curve": curve_table,
+        "larger text, curve": larger_curve,
+        "larger text, half a million sentences": larger_pass,
+    }
     _appendix[:] = [partial(make, setting, options) for name, make in parts.items() if options.wants(name)]
     return rows
 
@@ -219,8 +240,6 @@ def speed(setting: Setting, options: Options) -> list[Job]:
     text = setting.split(0).sentences("lm")[: 300 if options.quick else 2_000]
 
     def clock(work: Callable[[], Any]) -> float:
-        import time
-
         start = time.process_time()
         work()
         return time.process_time() - start
@@ -255,18 +274,18 @@ def speed(setting: Setting, options: Options) -> list[Job]:
     difference = float(np.abs(learner.margins(some) - learner.margins(some, naive=True)).max())
     exact = float(np.abs(expanded.decision_function(test) - learner.margins(test)).max())
     return [
-        Job("margins by the index", lambda: learner.margins(some), lambda: learner.margins(some, naive=True),
+        Job(SPEED[0], lambda: learner.margins(some), lambda: learner.margins(some, naive=True),
             "pair by pair", lambda: f"{active}; largest difference {difference:.0e}", figure="processor", bar=5.0),
-        Job("margins by slices, cubic", lambda: expanded.decision_function(test), lambda: learner.margins(test),
+        Job(SPEED[1], lambda: expanded.decision_function(test), lambda: learner.margins(test),
             "index",
             lambda: f"largest difference {exact:.0e}; {expanded.bytes / 1e6:.0f} MB", figure="processor", bar=2.0),
-        Job("sentences from Python, index, microseconds", lambda: from_python(indexed), lambda: 500.0, "bar",
+        Job(SPEED[2], lambda: from_python(indexed), lambda: 500.0, "bar",
             lambda: "lists of words in, margins out", figure="returned", label="us", bar=1.0),
-        Job("sentences from Python, default judge, microseconds", lambda: from_python(fast.decision_function),
+        Job(SPEED[3], lambda: from_python(fast.decision_function),
             lambda: 50.0, "bar", lambda: f"{fast.learner_.n_active_} active", figure="returned", label="us", bar=1.0),
-        Job("a million sampled words, seconds", sampled, lambda: 1.0, "bar", lambda: "one thread",
+        Job(SPEED[4], sampled, lambda: 1.0, "bar", lambda: "one thread",
             figure="returned", bar=1.0),
-        Job("linear PA-I, one pass", ours, theirs, "scikit-learn SGDClassifier(pa1)", same_weights, figure="processor",
+        Job(SPEED[5], ours, theirs, "scikit-learn SGDClassifier(pa1)", same_weights, figure="processor",
             bar=1.0),
         *exchange(text, setting.classes),
     ]  # fmt: skip
@@ -303,7 +322,7 @@ def exchange(text: list[list[str]], classes: int) -> list[Job]:
         number = {word: c for c, members in enumerate(trained(), 1) for word in members}
         return f"log-likelihood {own.trace_[-1]:.0f}, peer {likelihood(reduced, number):.0f}"
 
-    return [Job(f"classes of {len(words)} words, {n_classes} classes", ours, theirs, "brown-clustering", likelihoods,
+    return [Job(SPEED[6], ours, theirs, "brown-clustering", likelihoods,
                 figure="processor")]  # fmt: skip
 
 
@@ -371,3 +390,44 @@ def curve_table(setting: Setting, options: Options) -> str:
     points = learning_curve(FluencyModel(n_classes=setting.classes), parts, sizes)
     cells = ", ".join(f"{point.sentences:,}: {100 * point.accuracy:.1f}" for point in points)
     return f"Learning curve, default judge, first seed, accuracy in per cent by sentences of a pass: {cells}."
+
+
+LARGER = {"vocabulary": 0.08, "lm": 0.2, "train": 0.7, "dev": 0.01, "test": 0.01}
+
+
+@cache
+def larger(options: Options) -> Any:
+    """Brown, Reuters and every second post of the newsgroups, some 500,000 sentences, shared out by documents."""
+    texts: list[str] = []
+    for name, step in (("reuters/reuters21578", 1), ("newsgroups/20news", 2)):
+        with gzip.open(options.data / f"{name}.jsonl.gz", "rt", encoding="utf-8", errors="replace") as lines:
+            texts += [json.loads(line)["text"] for line in list(lines)[:: step * (50 if options.quick else 1)]]
+    documents = [*brown(options)[:: 50 if options.quick else 1], *read_sentences(texts)]
+    return split_corpus(documents, shares=LARGER, random_state=0)
+
+
+def larger_curve(setting: Setting, options: Options) -> str:
+    """Accuracy by the number of training sentences beyond what Brown has."""
+    parts = larger(options)
+    sizes = (500, 1_000) if options.quick else (5_000, 10_000, 25_000, 50_000, 100_000)
+    points = learning_curve(FluencyModel(n_classes=setting.classes), parts, sizes)
+    cells = ", ".join(f"{point.sentences:,}: {100 * point.accuracy:.1f}" for point in points)
+    return f"Larger text ({parts.counts()}), default judge, accuracy in per cent by sentences of a pass: {cells}."
+
+
+def larger_pass(setting: Setting, options: Options) -> str:
+    """One cubic pass over half a million sentences, all threads; an hour on eight cores is allowed."""
+    parts, size = larger(options), 2_000 if options.quick else 250_000
+    some = [SentenceDocument("train", parts.sentences("train")[:size])]
+    model = FluencyModel(n_classes=setting.classes, **JUDGES["cubic, one pass"])
+    clock, processor = time.perf_counter(), time.process_time()
+    model.fit(CorpusSplit(parts.vocabulary, parts.lm, some, parts.dev, parts.test))
+    clock, processor = time.perf_counter() - clock, time.process_time() - processor
+    positives = model.encode(parts.sentences("test"))
+    both = [positives, model.draw(positives.size, seen=set(positives.keys()))]
+    above = [float(np.mean(model.learner_.margins(model.sets(one)) > 0)) for one in both]  # by the index
+    return (
+        f"Larger text, {2 * size:,} sentences, cubic, one pass: {clock:.0f} s, {processor:.0f} s of processor time, "
+        f"{model.learner_.n_active_:,} active, {model.learner_.index_bytes() / 1e6:.0f} MB of index, accuracy "
+        f"{50 * (above[0] + 1 - above[1]):.1f} %."
+    )

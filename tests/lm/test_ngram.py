@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import textmill
 from textmill._native import lm as native
 from textmill.corpus import Tokenizer, read_documents, sample_texts, split_sentences
 from textmill.errors import DataError, ModelFileError
-from textmill.lm import NGramModel, counting, ngram
+from textmill.lm import NGramModel, counting, ngram, read_model
 
 
 def sentences_of_articles(articles: int = 60) -> list[list[str]]:
@@ -170,6 +171,54 @@ def test_trigrams_are_sampled_with_their_smoothed_probabilities(unknown: bool) -
         assert stats.chisquare(counts[there], p[there] * counts.sum()).pvalue > 1e-4, context
         tested += 1
     assert tested >= 6
+
+
+def test_samples_of_the_worked_example(tmp_path: Path) -> None:
+    (tmp_path / "bare.arpa").write_text(  # no smoothing: nothing else can follow
+        "\\data\\\nngram 1=5\nngram 2=3\n\n\\1-grams:\n-99\t<unk>\n-99\t<s>\t-99\n-0.5\t</s>\n"
+        "-0.5\tx\t-99\n-0.5\ty\t-99\n\n"
+        "\\2-grams:\n0\t<s> x\n0\tx y\n0\ty </s>\n\n\\end\\\n"
+    )
+    assert read_model(tmp_path / "bare.arpa").sample(1000, random_state=0) == [["x", "y"]] * 1000
+    model = NGramModel(order=2, smoothing="witten-bell").fit(["x y", "x z"])
+    x, y = model.id_of("x"), model.id_of("y")
+    p_y = 0.6 / 6 + 0.4 / 5  # 6 counts of 4 words, above a uniform distribution of 5
+    p = float(model.distribution(["x"])[y])
+    assert p == pytest.approx(0.5 * 0.5 + 0.5 * p_y, abs=1e-12)
+    offsets, ids = model.sample_ids(150_000, random_state=1, unknown=True)
+    starts = np.flatnonzero(ids == x)
+    inside = np.setdiff1d(starts, offsets[1:] - 1)  # behind a last word comes the end
+    followed = int((ids[inside + 1] == y).sum())
+    assert len(starts) > 100_000
+    assert abs(followed / len(starts) - p) < 3 * math.sqrt(p * (1 - p) / len(starts))
+
+
+def test_samples_follow_a_hundred_frequent_contexts_and_always_end() -> None:
+    model = NGramModel(order=3).fit(sentences_of_articles())
+    offsets, ids = model.sample_ids(40_000, random_state=3, longest=10_000, unknown=True)
+    assert int(np.diff(offsets).max()) < 10_000
+    padded = np.full(len(ids) + 80_000, -1, dtype=np.int32)
+    padded[offsets[:-1] + 2 * np.arange(40_000)] = ngram.BEGIN
+    padded[offsets[1:] + 2 * np.arange(40_000) + 1] = ngram.END
+    padded[padded < 0] = ids
+    inner = (padded[:-1] != ngram.END) & (padded[1:] != ngram.END)  # a context does not reach over sentences
+    places = np.flatnonzero(inner)
+    contexts = padded[places].astype(np.int64) * len(model.words_) + padded[places + 1]
+    order = np.argsort(contexts, kind="stable")
+    keys, first, counts = np.unique(contexts[order], return_index=True, return_counts=True)
+    words = model.words_.to_list()
+    values = []
+    for at in np.argsort(-counts)[:100]:
+        context = [words[i] for i in divmod(int(keys[at]), len(words))]
+        start = context[0] == "<s>"
+        p = model.distribution(context[start:], start=start)
+        drawn = np.bincount(padded[places[order[first[at] : first[at] + counts[at]]] + 2], minlength=len(words))
+        expected = p * counts[at]
+        frequent = expected >= 5
+        tested = [*drawn[frequent], drawn[~frequent].sum()], [*expected[frequent], expected[~frequent].sum()]
+        values.append(stats.chisquare(*tested).pvalue)
+    assert min(values) > 1e-5
+    assert 0.3 < np.mean(values) < 0.7
 
 
 def test_samples_go_on_after_a_context_and_end_in_time() -> None:
