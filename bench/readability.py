@@ -194,6 +194,8 @@ def _accuracies(options: Options, mode: str, repetitions: int, *, shuffled: bool
     names.append("oov.tokens.100")
     learner = LevelLearner(n_jobs=1)
     sets = standard_sets(names, learner)
+    if shuffled:
+        sets = {name: one for name, one in sets.items() if name.startswith(("shallow", "LM all", "everything"))}
     short = {f"{name}, no length": FeatureSet(one.features, learner, False) for name, one in sets.items()}
     both = sets | {name: one for name, one in short.items() if not name.startswith("LM") and not shuffled}
     folds = 4 if options.quick else 10

@@ -62,6 +62,12 @@ def test_split_train_score_evaluate_explain_and_ask(
     figures = json.loads(run(capsys, "fluency", "evaluate", judge, test, "--json", "--matched")[0])
     assert figures["accuracy"] > 0.85
     assert next(leak["name"] for leak in figures["leaks"]) == "length"
+    assert json.loads(run(capsys, "fluency", "evaluate", judge, parts, "--json", "--matched")[0]) == figures
+    raw = tmp_path / "raw.txt"
+    raw.write_text(f"{RIGHT.replace(' .', '.').capitalize()} {RIGHT.replace(' .', '.')}\n" * 30)
+    known = json.loads(run(capsys, "fluency", "evaluate", judge, raw, "--json")[0])
+    unknown = next(leak for leak in known["leaks"] if leak["name"] == "unknown words")
+    assert unknown["positive_mean"] < 0.05  # only the word that begins every second sentence
     page, plot, curve = tmp_path / "page.html", tmp_path / "margins.svg", tmp_path / "pr.svg"
     lines = run(capsys, "fluency", "evaluate", judge, test, "--report", page, "--plot", plot, "--precision", curve)
     assert lines[1].startswith("accuracy\t0.")
@@ -94,3 +100,21 @@ def test_documents_are_split_while_training(capsys: pytest.CaptureFixture[str], 
     assert "test" not in lines[0]
     assert "--shares must be five" in failure(capsys, "fluency", "split", corpus, "-o", tmp_path / "x", "--shares", "1")
     assert "class:2" in failure(capsys, "fluency", "train", corpus, "-o", judge, "--features", "letters:2")
+
+
+def test_too_little_text_and_other_languages_are_told(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    judge, text = tmp_path / "judge.mill", tmp_path / "one.txt"
+    text.write_text(f"{RIGHT}\n")
+    said = failure(capsys, "fluency", "train", text, "-o", judge)
+    assert "1 different document with sentences of 5 to 200 words cannot fill 4 parts" in said
+    options = ["--features", "word:1", "--kernel", "linear"]
+    assert run(capsys, "fluency", "train", corpus, "-o", judge, *options)[1].endswith(" %")
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(corpus.read_text().splitlines(keepends=True)[:20]))
+    assert run(capsys, "fluency", "train", few, "-o", judge, *options)[1].endswith(" %; 20 sentences cannot tell much")
+    text.write_text("Das Mehl des Müllers ist sehr fein und der Bach fließt ruhig an der Mühle vorbei. " * 3)
+    with pytest.raises(SystemExit):
+        main(["fluency", "score", str(judge), str(text)])
+    assert "% of the words are unknown to this judge" in capsys.readouterr().err

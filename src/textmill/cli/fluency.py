@@ -27,6 +27,7 @@ _Sentences = Annotated[
 _Matched = Annotated[
     bool, typer.Option("--matched", help="Pair each sentence with a sample of its length and probability.")
 ]
+_FEW = 50  # development sentences below which accuracy says little
 _MinWords = Annotated[int, typer.Option(min=1, help="Leave out sentences with fewer words.")]
 _MaxWords = Annotated[int, typer.Option(min=1, help="Leave out sentences with more words.")]
 
@@ -160,18 +161,18 @@ def train(
 
     Example: textmill fluency train parts -o judge.mill
     """
+    from textmill.readable import counted
+
     model = judge.model(method, _tokenizer(tokenizer, case), seed, jobs)
-    folder = Path(documents[0])
-    if len(documents) == 1 and (folder / "lm.jsonl").is_file():
-        model.fit(_parts(folder))
-    else:
-        model.fit(reading.documents(documents))
+    folder = _split_folder(documents)
+    model.fit(reading.documents(documents) if folder is None else _parts(folder))
     model.save(output)
     sizes = ", ".join(f"{part} {count}" for part, count in model.sizes_.items() if count)
     trace = ", ".join(f"{100 * value:.1f}" for value in model.trace_)
     learner = model.learner_
     typer.echo(f"sentences: {sizes}; {len(learner.keys_)} features, {learner.n_active_} active sentences")
-    typer.echo(f"accuracy on development sentences after each pass: {trace} %")
+    few = f"; {counted(dev, 'sentences')} cannot tell much" if (dev := model.sizes_["dev"]) < _FEW else ""
+    typer.echo(f"accuracy on development sentences after each pass: {trace} %{few}")
 
 
 @app.command()
@@ -223,10 +224,10 @@ def evaluate(
 ) -> None:
     """Judge sentences of new documents and as many fresh samples; print accuracy beside what leaks.
 
-    Each leak is a number that is known of a sentence without judging it, and the accuracy of it alone: near 50 % it
-    gives nothing away.
+    Of the folder that `textmill fluency split` wrote, the test part is judged. Each leak is a number that is known of a
+    sentence without judging it, and the accuracy of it alone: near 50 % it gives nothing away.
 
-    Example: textmill fluency evaluate judge.mill parts/test.jsonl --matched
+    Example: textmill fluency evaluate judge.mill parts --matched
     """
     from dataclasses import asdict
 
@@ -236,7 +237,7 @@ def evaluate(
 
     judge = _load(model)
     wrong = None if negatives is None else [line.strip() for _, line in open_lines(negatives) if line.strip()]
-    texts = _sentence_documents(reading.documents(documents))
+    texts = _test_documents(documents, reading)
     result = evaluate_fluency(judge, texts, matched=matched, negatives=wrong, random_state=seed)
     name = "matched" if matched else "all"
     if report is not None:
@@ -326,7 +327,7 @@ def sheet(
     """
     from textmill.tasks.fluency import write_sheet
 
-    texts = _sentence_documents(reading.documents(documents))
+    texts = _test_documents(documents, reading)
     count = write_sheet(_load(model), texts, output, answers_file, sentences=k, random_state=seed)
     typer.echo(f"{count} sentences; write yes or no into the column 'right'")
 
@@ -365,6 +366,29 @@ def _load(path: Path) -> Any:
     from textmill.tasks import FluencyModel
 
     return load(path, expect=FluencyModel)
+
+
+def _split_folder(documents: list[str]) -> Path | None:
+    """The folder, if it is one that `textmill fluency split` wrote."""
+    folder = Path(documents[0])
+    return folder if len(documents) == 1 and (folder / "lm.jsonl").is_file() else None
+
+
+def _test_documents(documents: list[str], reading: Reading) -> Any:
+    """The test part of a split, parts of splits as they were cut, or other documents, which the judge cuts."""
+    from textmill.errors import DataError
+
+    folder = _split_folder(documents)
+    if folder is not None:
+        texts = _parts(folder).test
+        if not texts:
+            raise DataError(
+                "the test part has no sentences; give it a share, or pass other documents", source=str(folder)
+            )
+        return texts
+    if all(name != "-" and _split_folder([str(Path(name).parent)]) for name in documents):
+        return _sentence_documents(reading.documents(documents))
+    return reading.documents(documents)
 
 
 def _parts(folder: Path) -> Any:

@@ -237,7 +237,7 @@ def test_probabilities_are_as_good_as_they_say(split: Any, judge: FluencyModel) 
     ("documents", "parameters", "message"),
     [
         ([], {}, "0 different documents"),
-        (["Too short."] * 9, {}, "too few"),
+        (["Too short."] * 9, {}, "cannot fill 4 parts"),
         ("one text", {}, "list of texts"),
         ([3], {}, "pass texts"),
         (sample_documents(9), {"features": "letters:2"}, "class:2"),

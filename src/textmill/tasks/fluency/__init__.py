@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from textmill.tasks.fluency.explanation import Explanation, FeatureShare, WordShare, explain_sentence
     from textmill.tasks.fluency.human import Judgement, judge_sheets, write_sheet
-    from textmill.tasks.fluency.model import FluencyModel, SentenceScores
+    from textmill.tasks.fluency.model import FluencyModel, SentenceScores, UnknownWords
     from textmill.tasks.fluency.negatives import NegativeSource, Pairs, draw_negatives, match_pairs
     from textmill.tasks.fluency.pages import evaluation_page, explanation_page
     from textmill.tasks.fluency.sample import sample_documents
@@ -60,6 +60,7 @@ __all__ = [
     "Pairs",
     "SentenceDocument",
     "SentenceScores",
+    "UnknownWords",
     "WordShare",
     "draw_curve",
     "draw_margins",
@@ -89,7 +90,7 @@ __getattr__, __dir__ = deferred(
         "learning_curve",
         "explanation": "Explanation FeatureShare WordShare explain_sentence",
         "human": "Judgement judge_sheets write_sheet",
-        "model": "FluencyModel SentenceScores",
+        "model": "FluencyModel SentenceScores UnknownWords",
         "negatives": "NegativeSource Pairs draw_negatives match_pairs",
         "pages": "evaluation_page explanation_page",
         "sample": "sample_documents",

@@ -24,6 +24,7 @@ import numpy as np
 from textmill.corpus import Document, PatternTokenizer, TokenizerLike, split_sentences
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
+from textmill.readable import noun
 
 __all__ = ["PARTS", "SHARES", "CorpusSplit", "SentenceDocument", "read_sentences", "split_corpus", "words_of"]
 
@@ -159,9 +160,12 @@ def split_corpus(
     for item in items:  # those with the same sentences stay together
         groups.setdefault(tuple(map(tuple, item.sentences)), []).append(item)
     if len(groups) < len(wanted):
+        by_document = method == "document"
+        kind = "documents with sentences" if by_document else "sentences"
         raise DataError(
-            f"there are {len(groups)} different documents with sentences of {min_words} to {max_words} words, too few "
-            f"for {len(wanted)} parts; pass more documents, or split by sentence"
+            f"{len(groups)} different {noun(len(groups), kind)} of {min_words} to {max_words} words cannot fill "
+            f"{len(wanted)} parts; pass more text"
+            + (", or share out sentences with method='sentence'" if by_document else "")
         )
     return _shared_out(list(groups.values()), wanted, random_state)
 

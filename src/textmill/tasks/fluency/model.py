@@ -19,6 +19,7 @@ discriminative language model with pseudo-negative samples.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
@@ -46,10 +47,11 @@ from textmill.tasks.fluency.features import (
 )
 from textmill.tasks.fluency.negatives import draw_negatives
 
-__all__ = ["FluencyModel", "SentenceScores", "seed_for"]
+__all__ = ["FluencyModel", "SentenceScores", "UnknownWords", "seed_for"]
 
 BEGIN = 1  # id of the start symbol in n-gram models
-_UNKNOWN_SHARE = 0.8  # of unknown words in positives, above which nothing can be learned
+_UNKNOWN_SHARE = 0.8  # of unknown words, above which nothing can be learned or told
+_FEW = 20  # words, of which unknown ones say nothing
 _SEEDS = {"split": 0, "pass": 1, "dev": 2, "test": 3, "order": 4, "match": 5, "sheet": 6}
 
 
@@ -60,6 +62,10 @@ def seed_for(random_state: int, purpose: str, number: int = 0) -> int:
     True
     """
     return int(np.random.SeedSequence([random_state, _SEEDS[purpose], number]).generate_state(1)[0])
+
+
+class UnknownWords(UserWarning):
+    """Most words of the sentences are unknown to the judge: another language or kind of text."""
 
 
 class SentenceScores(Table):
@@ -243,11 +249,20 @@ class FluencyModel(Estimator, Model):
         )
 
     def encode(self, sentences: Iterable[Any]) -> Encoded:
-        """Return sentences as ids of the words of the model."""
+        """Return sentences as ids of the words of the model; warns if most are unknown."""
         check_fitted(self)
         if isinstance(sentences, str):
             raise DataError("sentences is one text; pass a list of sentences")
-        return Encoded(*self.lm_.encode(list(words_of(sentences, self.tokenizer))))
+        encoded = Encoded(*self.lm_.encode(list(words_of(sentences, self.tokenizer))))
+        unknown = float(np.mean(encoded.ids == 0)) if len(encoded.ids) else 0.0
+        if unknown > _UNKNOWN_SHARE and len(encoded.ids) >= _FEW:
+            warnings.warn(
+                f"{100 * unknown:.0f} % of the words are unknown to this judge, so it cannot tell much of them; is it "
+                "another language or kind of text?",
+                UnknownWords,
+                stacklevel=2,
+            )
+        return encoded
 
     def margins(self, sentences: Encoded) -> Floats:
         """Return the margins of sentences as ids."""
