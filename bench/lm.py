@@ -108,8 +108,7 @@ def jobs(options: Options) -> list[Job]:
     def train(order: int, threads: int) -> float:
         before = time.process_time() if threads == 1 else time.perf_counter()
         with open(lines(), encoding="utf-8") as file:
-            sentences = [line.split() for line in file]
-        to_arpa(NGramModel(order=order, n_jobs=threads).fit(sentences), f"{lines()}.arpa")
+            to_arpa(NGramModel(order=order, n_jobs=threads).fit(file), f"{lines()}.arpa")
         return (time.process_time() if threads == 1 else time.perf_counter()) - before
 
     def by_mitlm(order: int) -> float:

@@ -90,7 +90,7 @@ class Uncollected {
 // Lists of tokens with phrases joined; a token that stays single is the very object that was given.
 nb::list join_tokens(nb::list documents, const corpus::PhraseTable& phrases, std::size_t threads, std::size_t first) {
   require(threads > 0, "threads must be at least 1");
-  Held held(documents, true, first);
+  Held held(documents, true, first, /*whole=*/true);
   const corpus::Documents view = held.view();
   std::vector<corpus::JoinedTokens> chunks;
   {

@@ -225,20 +225,6 @@ class Terms {
                           to_numpy(std::move(out.back_off)), fault);
   }
 
-  nb::bytes format_ngrams(In<std::int32_t, 2> words, In<double, 1> log_probability, In<double, 1> back_off, bool last) {
-    require(words.shape(0) == log_probability.size() && words.shape(0) == back_off.size(),
-            "an n-gram needs two numbers");
-    std::string text;
-    {
-      nb::gil_scoped_release nogil;
-      const std::shared_lock lock(mutex_);
-      for (const std::int32_t id : view(words))
-        require(id >= 0 && static_cast<std::size_t>(id) < table_->size(), "word ", id, " is out of range");
-      text = corpus::format_ngrams(view(words), view(log_probability), view(back_off), last, *table_);
-    }
-    return nb::bytes(text.data(), text.size());
-  }
-
   // Ids of strings, new ones for those not yet there; -1 for None.
   Numpy<std::int32_t, 1> insert(nb::list strings) {
     std::vector<std::int32_t> ids;
@@ -278,6 +264,21 @@ class Terms {
   std::optional<corpus::TermTable> table_{std::in_place};
   std::shared_mutex mutex_;
 };
+
+nb::bytes format_ngrams(In<std::uint8_t, 1> names, In<std::int64_t, 1> offsets, In<std::int32_t, 2> words,
+                        In<double, 1> log_probability, In<double, 1> back_off, bool last) {
+  require(words.shape(0) == log_probability.size() && words.shape(0) == back_off.size(), "an n-gram needs two numbers");
+  check_strings(view(names), view(offsets));
+  std::string text;
+  {
+    nb::gil_scoped_release nogil;
+    const corpus::Names table{view(names), view(offsets)};
+    for (const std::int32_t id : view(words))
+      require(id >= 0 && static_cast<std::size_t>(id) < table.size(), "word ", id, " is out of range");
+    text = corpus::format_ngrams(table, view(words), view(log_probability), view(back_off), last);
+  }
+  return nb::bytes(text.data(), text.size());
+}
 
 nb::tuple count_hashed(nb::list documents, const Rules& rules, std::size_t columns, bool with_sign, std::size_t threads,
                        std::size_t first) {
@@ -374,8 +375,6 @@ void bind_corpus_counts(nb::module_& m) {
            "Add terms with their frequencies; new ones get the next ids.")
       .def("parse_ngrams", &Terms::parse_ngrams, "block"_a, "order"_a,
            "Lines of an ARPA section: (word ids, log10 probabilities, log10 back-offs, fault or None).")
-      .def("format_ngrams", &Terms::format_ngrams, "words"_a, "log_probability"_a, "back_off"_a, "last"_a,
-           "Lines of an ARPA section.")
       .def("tally", &Terms::tally, "terms"_a, "counts"_a, "Add entries of rows to the frequencies.")
       .def("terms_from", &Terms::terms_from, "first"_a,
            "(bytes, offsets, document frequencies, collection frequencies) of the terms from an id on.");
@@ -391,6 +390,8 @@ void bind_corpus_counts(nb::module_& m) {
         return to_numpy(std::move(order));
       },
       "bytes"_a, "offsets"_a, "Positions of strings in the order of their code points.");
+  m.def("format_ngrams", &format_ngrams, "names"_a, "offsets"_a, "words"_a, "log_probability"_a, "back_off"_a, "last"_a,
+        "Lines of an ARPA section.");
   m.def("count_hashed", &count_hashed, "documents"_a, "rules"_a.none(), nb::kw_only(), "columns"_a, "with_sign"_a,
         "threads"_a, "first"_a, "Count documents by hashed terms: (offsets, columns, counts).");
   m.def("remap", &remap, "offsets"_a, "terms"_a, "counts"_a, "new_id"_a, nb::kw_only(), "threads"_a,

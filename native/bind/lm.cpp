@@ -106,6 +106,19 @@ void suffixes(Levels level, Ids word, Ids first, Out<std::int32_t, 1> suffix, st
   lm::suffixes(tree, view(suffix), threads);
 }
 
+// Rows: an array for each order from 1 on.
+void spell(Levels level, Ids word, Ids first, const std::vector<Out<std::int32_t, 2>>& rows, std::size_t threads) {
+  const Tree tree = checked_tree(level, word, first);
+  require(threads >= 1 && rows.size() == tree.order(), "there must be rows for each of ", tree.order(), " orders");
+  for (std::size_t n = 1; n <= rows.size(); ++n)
+    require(rows[n - 1].shape(0) == static_cast<std::size_t>(tree.level[n + 1] - tree.level[n]) &&
+                rows[n - 1].shape(1) == n,
+            "there must be a row of ", n, " words for each n-gram of that order");
+  nb::gil_scoped_release nogil;
+  for (std::size_t n = 1; n <= rows.size(); ++n)
+    lm::spell(tree, n, n == 1 ? std::span<std::int32_t>() : view(rows[n - 2]), view(rows[n - 1]), threads);
+}
+
 // Trees as for combine, mapped; numbers, word, first and count receive the result.
 Numpy<std::int64_t, 1> merge(nb::list trees, nb::list numbers, std::size_t words, Out<std::int32_t, 1> word,
                              Out<std::int32_t, 1> first, Out<std::int64_t, 1> count) {
@@ -145,8 +158,10 @@ Numpy<std::int64_t, 1> merge(nb::list trees, nb::list numbers, std::size_t words
 void check_suffixes(const Tree& tree, std::span<const std::int32_t> suffix) {
   require(suffix.size() == tree.nodes() && suffix[0] == 0, "there must be a suffix for each node, 0 for node 0");
   bool shorter = true;
-  for (std::size_t n = 1; n <= tree.order(); ++n)
-    for (auto v = tree.level[n]; v < tree.level[n + 1]; ++v) shorter &= suffix[v] >= 0 && suffix[v] < tree.level[n];
+  for (std::size_t n = 1; n <= tree.order(); ++n) {
+    const auto end = static_cast<std::uint32_t>(tree.level[n]);
+    for (auto v = tree.level[n]; v < tree.level[n + 1]; ++v) shorter &= static_cast<std::uint32_t>(suffix[v]) < end;
+  }
   require(shorter, "a suffix must be a shorter n-gram");
 }
 
@@ -167,10 +182,14 @@ void check_counts(const Tree& tree, std::span<const std::int32_t> suffix, std::s
                   std::int32_t begin) {
   check_suffixes(tree, suffix);
   require(counts.size() == tree.nodes(), "there must be a count for each node");
-  for (const std::int64_t c : counts) require(c >= 0, "counts must not be negative");
+  std::int64_t signs = 0;
+  for (const std::int64_t c : counts) signs |= c;
+  require(signs >= 0, "counts must not be negative");
   bool whole = true;
-  for (std::size_t n = 2; n <= tree.order(); ++n)
-    for (auto v = tree.level[n]; v < tree.level[n + 1]; ++v) whole &= suffix[v] >= tree.level[n - 1];
+  for (std::size_t n = 2; n <= tree.order(); ++n) {
+    const auto least = static_cast<std::int32_t>(tree.level[n - 1]);
+    for (auto v = tree.level[n]; v < tree.level[n + 1]; ++v) whole &= suffix[v] >= least;
+  }
   require(whole, "the end of an n-gram is missing");
   require(tree.words() >= 2, "there must be a word beside the start symbol");
   check_word("begin", begin, tree.words());
@@ -591,6 +610,8 @@ void bind_lm(nb::module_& m) {
         "Add trees, their words renamed.");
   m.def("suffixes", &suffixes, "level"_a, "word"_a, "first"_a, "suffix"_a.noconvert(), nb::kw_only(), "threads"_a,
         "Fill in the suffix of each node.");
+  m.def("spell", &spell, "level"_a, "word"_a, "first"_a, "rows"_a.noconvert(), nb::kw_only(), "threads"_a,
+        "Fill in the words of the n-grams of each order.");
   m.def("merge", &merge, "trees"_a, "numbers"_a, nb::kw_only(), "words"_a, "word"_a.noconvert(), "first"_a.noconvert(),
         "count"_a.noconvert(), "Add trees that lie on disk; the levels of the sum.");
   m.def("smooth", &smooth, "level"_a, "word"_a, "first"_a, "suffix"_a, "counts"_a, "a"_a.noconvert(),

@@ -7,8 +7,12 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bind/arrays.h"
 #include "bind/bindings.h"
@@ -21,11 +25,14 @@ inline corpus::Text text_of(PyObject* object) {
           static_cast<int>(PyUnicode_KIND(object)), PyUnicode_IS_ASCII(object) != 0};
 }
 
-// Documents together with references to their Python strings, so that they outlive the release of the GIL.
+// Documents that outlive the release of the GIL: texts by references to their Python strings, tokens as copies. A token is
+// a few bytes, and counting a reference to it up and down again touches its memory twice more.
 class Held {
  public:
-  // Each document is a str, or, with `tokens`, a list or tuple of str. `first` is the number of the first one.
-  Held(nb::list documents, bool tokens, std::size_t first) : first_(first) {
+  // Each document is a str, or, with `tokens`, a list or tuple of str. `first` is the number of the first one. With
+  // `whole`, tokens can be taken as the objects they are.
+  Held(nb::list documents, bool tokens, std::size_t first, bool whole = false)
+      : first_(first), whole_(whole || !tokens) {
     const std::size_t n = documents.size();
     begin_.reserve(n + 1);
     begin_.push_back(0);
@@ -36,7 +43,7 @@ class Held {
                    ? static_cast<std::size_t>(PySequence_Fast_GET_SIZE(document))
                    : 1;
     }
-    owners_.reserve(total);
+    if (whole_) owners_.reserve(total);
     texts_.reserve(total);
     for (std::size_t d = 0; d < n; ++d) {
       PyObject* document = PyList_GET_ITEM(documents.ptr(), static_cast<Py_ssize_t>(d));
@@ -75,16 +82,39 @@ class Held {
   }
   void add(PyObject* object, std::size_t document, std::size_t position, const char* fault) {
     if (!PyUnicode_Check(object)) refuse(object, document, position, fault);
-    owners_.push_back(nb::borrow(object));
     texts_.push_back(text_of(object));
+    if (whole_)
+      owners_.push_back(nb::borrow(object));
+    else
+      copy(texts_.back());
+  }
+  // Lets a text point to a copy of its characters.
+  void copy(corpus::Text& text) {
+    const std::size_t size = text.size * static_cast<std::size_t>(text.width);
+    if (size > room_) {
+      room_ = std::max(size, kBlock);
+      blocks_.push_back(std::make_unique_for_overwrite<char[]>(room_));
+      free_ = blocks_.back().get();
+    }
+    std::memcpy(free_, text.data, size);
+    text.data = free_;
+    const std::size_t taken = std::min(room_, (size + 3) & ~std::size_t{3});  // the next may be of wide characters
+    free_ += taken;
+    room_ -= taken;
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(PyObject* object, std::size_t document, std::size_t position,
                                                      const char* fault) {
     throw base::Fault(fault + std::string(Py_TYPE(object)->tp_name), {first_ + document, position});
   }
 
+  static constexpr std::size_t kBlock = std::size_t{1} << 16;  // bytes of copies that are made room for at once
+
   std::size_t first_;
+  bool whole_;
   std::vector<nb::object> owners_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  char* free_ = nullptr;  // of the last block
+  std::size_t room_ = 0;
   std::vector<corpus::Text> texts_;
   std::vector<std::size_t> begin_;
 };

@@ -1,8 +1,10 @@
 #include "corpus/arpa.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -28,8 +30,32 @@ bool read_number(std::string_view text, double& number) {
 
 constexpr std::size_t kLongestNumber = 32;
 
-// Writes a number so that it is read back exactly; returns its end.
-char* write_number(char* at, double value) { return std::to_chars(at, at + kLongestNumber, value).ptr; }
+// Writes numbers so that they are read back exactly. What was written lately is copied: most back-off weights of a model
+// are one of a few hundred values, and working out the digits of one costs more than all else of its line.
+class NumberWriter {
+ public:
+  // Returns the end.
+  char* write(char* at, double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    Written& written = lately_[bits * 0x9E3779B97F4A7C15u >> (64 - kBits)];
+    if (written.size == 0 || written.bits != bits) {
+      written.bits = bits;
+      written.size = static_cast<std::size_t>(std::to_chars(written.text, written.text + kLongestNumber, value).ptr -
+                                              written.text);
+    }
+    std::memcpy(at, written.text, kLongestNumber);  // of a fixed size: faster than the few bytes that count
+    return at + written.size;
+  }
+
+ private:
+  static constexpr unsigned kBits = 10;
+  struct Written {
+    std::uint64_t bits = 0;
+    std::size_t size = 0;  // 0: nothing yet
+    char text[kLongestNumber] = {};
+  };
+  std::vector<Written> lately_ = std::vector<Written>(std::size_t{1} << kBits);
+};
 
 }  // namespace
 
@@ -72,28 +98,30 @@ NgramLines parse_ngrams(std::string_view block, std::size_t order, TermTable& wo
   return out;
 }
 
-std::string format_ngrams(std::span<const std::int32_t> words, std::span<const double> log_probability,
-                          std::span<const double> back_off, bool last, const TermTable& table) {
+std::string format_ngrams(const Names& table, std::span<const std::int32_t> words,
+                          std::span<const double> log_probability, std::span<const double> back_off, bool last) {
   const std::size_t lines = log_probability.size();
   const std::size_t order = lines == 0 ? 0 : words.size() / lines;
-  std::string out(lines * (2 * kLongestNumber + 8 * order), '\0');
+  std::string out(lines * (kLongestNumber + 12 * order), '\0');
   std::size_t used = 0;
   std::vector<std::string_view> names(order);
+  NumberWriter probabilities, back_offs;  // apart: the many values of the one would push out the few of the other
   for (std::size_t i = 0; i < lines; ++i) {
     std::size_t room = 2 * kLongestNumber + order + 2;
     for (std::size_t k = 0; k < order; ++k) {
-      names[k] = table[static_cast<std::size_t>(words[i * order + k])];
+      const std::int32_t word = words[i * order + k];
+      if (i == 0 || word != words[(i - 1) * order + k]) names[k] = table[static_cast<std::size_t>(word)];
       room += names[k].size();
     }
     if (used + room > out.size()) out.resize(2 * (used + room));
-    char* at = write_number(out.data() + used, log_probability[i]);
+    char* at = probabilities.write(out.data() + used, log_probability[i]);
     for (std::size_t k = 0; k < order; ++k) {
       *at++ = k == 0 ? '\t' : ' ';
       at = std::copy(names[k].begin(), names[k].end(), at);
     }
     if (!last) {
       *at++ = '\t';
-      at = write_number(at, back_off[i]);
+      at = back_offs.write(at, back_off[i]);
     }
     *at++ = '\n';
     used = static_cast<std::size_t>(at - out.data());

@@ -25,8 +25,19 @@ struct NgramLines {
 // Lines of one section; blank lines are ignored. With order 1 every word must be new, with others every word known.
 NgramLines parse_ngrams(std::string_view block, std::size_t order, TermTable& words);
 
+struct Names {  // the words by number: a view
+  std::span<const std::uint8_t> bytes;
+  std::span<const std::int64_t> offsets;  // words + 1
+
+  std::size_t size() const { return offsets.size() - 1; }
+  std::string_view operator[](std::size_t word) const {
+    return {reinterpret_cast<const char*>(bytes.data()) + offsets[word],
+            static_cast<std::size_t>(offsets[word + 1] - offsets[word])};
+  }
+};
+
 // The lines of n-grams [0, log_probability.size()); back-offs are written unless `last` (the highest order has none).
-std::string format_ngrams(std::span<const std::int32_t> words, std::span<const double> log_probability,
-                          std::span<const double> back_off, bool last, const TermTable& table);
+std::string format_ngrams(const Names& table, std::span<const std::int32_t> words,
+                          std::span<const double> log_probability, std::span<const double> back_off, bool last);
 
 }  // namespace textmill::corpus

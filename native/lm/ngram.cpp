@@ -17,6 +17,9 @@ using Key = std::uint64_t;  // number of the parent, then the word: keys of one 
 
 constexpr std::size_t kBuckets = 64;     // stretches of keys that are sorted apart
 constexpr std::size_t kSampled = 32;     // keys looked at for each border between buckets
+constexpr std::size_t kPlaces = 1 << 14;  // of a text whose families are sorted by one thread
+constexpr std::size_t kShort = 24;        // keys that are sorted by insertion
+constexpr std::size_t kAhead = 16;        // places that are fetched before they are looked at
 constexpr std::size_t kBlock = 4096;     // nodes, or
 constexpr std::size_t kSentences = 256;  // sentences handed to a thread at once
 constexpr std::size_t kTries = 1000;     // words drawn before all are weighed one by one
@@ -115,6 +118,95 @@ void grow(Counted& made, const Group& group) {
   }
 }
 
+// Where the n-grams of one level stand in a text: those of its i-th node are place[start[i]] ... place[start[i + 1] - 1].
+struct Families {
+  std::vector<std::uint32_t> place;
+  std::vector<std::uint32_t> start;
+};
+
+void sort_keys(std::span<Key> keys) {
+  if (keys.size() > kShort) {
+    std::sort(keys.begin(), keys.end());
+    return;
+  }
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    const Key key = keys[i];
+    std::size_t at = i;
+    for (; at > 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
+    keys[at] = key;
+  }
+}
+
+// Adds the level of n-grams to a tree whose last level are the (n - 1)-grams of the families, and returns its families.
+// Each family is sorted apart by the word that follows, and most families of long n-grams have one member. Blocks are
+// cut by places: bytes never depend on threads.
+Families split(Counted& made, std::span<const std::int32_t> text, std::size_t n, Families&& above, std::size_t threads) {
+  struct Part {
+    std::vector<Key> keys;           // of the places that go on: the word, then the place
+    std::vector<std::int32_t> word;  // of the new nodes
+    std::vector<std::uint32_t> count;
+    std::vector<std::uint32_t> first;  // new node of each parent
+  };
+  const auto begin = static_cast<std::size_t>(made.level.back()), end = made.word.size();  // of the level above
+  const std::size_t blocks = above.place.size() / kPlaces + 1;
+  std::vector<std::size_t> parent(blocks + 1, end - begin), node(blocks + 1, end), item(blocks + 1, 0);  // first of each
+  for (std::size_t b = 0; b < blocks; ++b)
+    parent[b] = static_cast<std::size_t>(
+        std::lower_bound(above.start.begin(), above.start.end() - 1, b * kPlaces) - above.start.begin());
+  std::vector<Part> parts(blocks);
+  base::parallel_for(blocks, threads, [&](std::size_t b) {
+    Part& part = parts[b];
+    part.keys.reserve(above.start[parent[b + 1]] - above.start[parent[b]]);
+    part.first.reserve(parent[b + 1] - parent[b]);
+    for (std::size_t p = parent[b]; p < parent[b + 1]; ++p) {
+      const std::size_t family = part.keys.size();
+      for (std::size_t i = above.start[p]; i < above.start[p + 1]; ++i) {
+        if (i + kAhead < above.place.size()) __builtin_prefetch(text.data() + above.place[i + kAhead] + n - 1);
+        const std::uint32_t place = above.place[i];
+        if (text[place + n - 2] < 0) continue;
+        const std::int32_t word = text[place + n - 1];
+        part.keys.push_back(key_of(word < 0 ? ~word : word, static_cast<std::int32_t>(place)));
+      }
+      sort_keys(std::span(part.keys).subspan(family));
+      part.first.push_back(static_cast<std::uint32_t>(part.word.size()));
+      for (std::size_t i = family; i < part.keys.size(); ++i) {
+        const auto word = static_cast<std::int32_t>(part.keys[i] >> 32);
+        if (i == family || word != part.word.back()) {
+          part.word.push_back(word);
+          part.count.push_back(0);
+        }
+        ++part.count.back();
+      }
+    }
+  });
+  for (std::size_t b = 0; b < blocks; ++b) {
+    node[b + 1] = node[b] + parts[b].word.size();
+    item[b + 1] = item[b] + parts[b].keys.size();
+  }
+  if (node.back() > kMostNodes) throw std::length_error("more than 2,147,483,647 n-grams");
+  made.level.push_back(static_cast<std::int64_t>(end));
+  made.first.resize(end);
+  made.word.resize(node.back());
+  made.count.resize(node.back());
+  above.place.resize(item.back());
+  above.start.resize(node.back() - end + 1);
+  above.start.back() = static_cast<std::uint32_t>(item.back());
+  base::parallel_for(blocks, threads, [&](std::size_t b) {
+    const Part part = std::move(parts[b]);
+    std::copy(part.word.begin(), part.word.end(), made.word.begin() + static_cast<std::ptrdiff_t>(node[b]));
+    for (std::size_t p = 0; p < part.first.size(); ++p)
+      made.first[begin + parent[b] + p] = static_cast<std::int32_t>(node[b] + part.first[p]);
+    for (std::size_t i = 0; i < part.keys.size(); ++i) above.place[item[b] + i] = static_cast<std::uint32_t>(part.keys[i]);
+    auto at = static_cast<std::uint32_t>(item[b]);
+    for (std::size_t i = 0; i < part.word.size(); ++i) {
+      above.start[node[b] - end + i] = at;
+      at += part.count[i];
+      made.count[node[b] + i] = part.count[i];
+    }
+  });
+  return std::move(above);
+}
+
 void close(Counted& made) {
   made.first.push_back(static_cast<std::int32_t>(made.word.size()));
   made.level.push_back(static_cast<std::int64_t>(made.word.size()));
@@ -164,41 +256,22 @@ Counted count(std::span<const std::int64_t> offsets, std::span<const std::int32_
   Counted made = seedling(words);
   const std::size_t sentences = offsets.size() - 1, size = tokens.size() + 2 * sentences;
   if (size > kMostNodes) throw std::length_error("more than 2,147,483,647 tokens at once");
-  std::vector<std::int32_t> text(size);   // with start and end symbols
-  std::vector<std::uint32_t> left(size);  // tokens from here to the end of the sentence
+  std::vector<std::int32_t> text(size);  // with start and end symbols; ~w where a sentence ends
   for (std::size_t s = 0, at = 0; s < sentences; ++s) {
-    const std::size_t stop = at + static_cast<std::size_t>(offsets[s + 1] - offsets[s]) + 2;
-    for (std::size_t i = at; i < stop; ++i) left[i] = static_cast<std::uint32_t>(stop - i);
     text[at] = begin;
     std::copy(tokens.begin() + offsets[s], tokens.begin() + offsets[s + 1],
               text.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-    text[stop - 1] = end;
-    at = stop;
+    at += static_cast<std::size_t>(offsets[s + 1] - offsets[s]) + 2;
+    text[at - 1] = ~end;
   }
-  for (const std::int32_t w : text) ++made.count[static_cast<std::size_t>(1 + w)];
-
-  std::vector<std::uint32_t> place(size);  // where the n-grams of this order begin in the text
-  std::vector<std::int32_t> node(size);    // and their nodes
-  for (std::size_t i = 0; i < size; ++i) {
-    place[i] = static_cast<std::uint32_t>(i);
-    node[i] = 1 + text[i];
-  }
-  for (std::size_t n = 2; n <= order; ++n) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < place.size(); ++i) {
-      if (left[place[i]] < n) continue;
-      place[kept] = place[i];
-      node[kept++] = node[i];
-    }
-    place.resize(kept);
-    node.resize(kept);
-    std::vector<Key> keys(kept);
-    for (std::size_t i = 0; i < kept; ++i) keys[i] = key_of(node[i], text[place[i] + n - 1]);
-    const Group group = gather(keys, {}, threads);
-    const auto base = static_cast<std::int64_t>(made.word.size());
-    grow(made, group);
-    for (std::size_t i = 0; i < kept; ++i) node[i] = static_cast<std::int32_t>(base + group.of[i]);
-  }
+  Families families{std::vector<std::uint32_t>(size), std::vector<std::uint32_t>(words + 1, 0)};
+  for (const std::int32_t w : text) ++made.count[static_cast<std::size_t>(1 + (w < 0 ? ~w : w))];
+  for (std::size_t w = 0; w < words; ++w)
+    families.start[w + 1] = families.start[w] + static_cast<std::uint32_t>(made.count[1 + w]);
+  std::vector<std::uint32_t> next(families.start.begin(), families.start.end() - 1);
+  for (std::size_t i = 0; i < size; ++i)
+    families.place[next[static_cast<std::size_t>(text[i] < 0 ? ~text[i] : text[i])]++] = static_cast<std::uint32_t>(i);
+  for (std::size_t n = 2; n <= order; ++n) families = split(made, text, n, std::move(families), threads);
   close(made);
   return made;
 }
@@ -256,6 +329,18 @@ void suffixes(const Tree& tree, std::span<std::int32_t> suffix, std::size_t thre
       }
     });
   }
+}
+
+void spell(const Tree& tree, std::size_t n, std::span<const std::int32_t> above, std::span<std::int32_t> rows,
+           std::size_t threads) {
+  const auto from = static_cast<std::size_t>(tree.level[n - 1]), to = static_cast<std::size_t>(tree.level[n]);
+  base::parallel_blocks(to - from, kBlock, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end; ++v) {
+      const std::int32_t* context = above.data() + v * (n - 1);
+      for (auto c = static_cast<std::size_t>(tree.first[from + v]); c < static_cast<std::size_t>(tree.first[from + v + 1]); ++c)
+        *std::copy(context, context + n - 1, rows.data() + (c - to) * n) = tree.word[c];
+    }
+  });
 }
 
 Lookup::Lookup(const Tree& tree) {

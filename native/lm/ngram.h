@@ -55,6 +55,10 @@ Counted combine(std::span<const Counted* const> trees, std::span<const std::span
 // Fills in the suffix of every node; 0 at node 0.
 void suffixes(const Tree& tree, std::span<std::int32_t> suffix, std::size_t threads);
 
+// The words of the n-grams of order n; above: those of order n - 1, [nodes][n - 1]; rows [nodes of order n][n].
+void spell(const Tree& tree, std::size_t n, std::span<const std::int32_t> above, std::span<std::int32_t> rows,
+           std::size_t threads);
+
 inline constexpr double kNever = -99.0;  // log10 of what cannot happen, as ARPA files write it
 
 // The nodes from order 2 on by parent and last word, in open addressing: a look-up is one line of the cache where a binary

@@ -15,9 +15,11 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import IO
 
 import numpy as np
@@ -95,7 +97,6 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None 
     if " ".join(names).split() != names:  # one look at all is much faster than one at each
         wrong = next(word for word in names if word.split() != [word])
         raise DataError(f"the word {wrong!r} has blanks, which part words in ARPA files", source=name)
-    table = native.TermTable(model.words.bytes, model.words.offsets, 1)
     last = len(model.orders)
     for n, order in enumerate(model.orders, start=1):
         if order.words.ndim != 2 or order.words.shape[1] != n:
@@ -105,26 +106,40 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None 
         order = model.orders[n - 1]
         words = np.ascontiguousarray(order.words[part], dtype=np.int32)
         numbers = (np.ascontiguousarray(x[part], np.float64) for x in (order.log_probability, order.back_off))
-        return bytes(table.format_ngrams(words, *numbers, n == last))
+        return native.format_ngrams(model.words.bytes, model.words.offsets, words, *numbers, n == last)
 
-    threads = effective_jobs(n_jobs)
-    with binary_writer(path) as out, ThreadPoolExecutor(threads) as pool:
+    with binary_writer(path) as out:
         out.write(b"\\data\\\n")
         for n, order in enumerate(model.orders, start=1):
             out.write(b"ngram %d=%d\n" % (n, len(order.log_probability)))
-        waiting: deque[Future[bytes]] = deque()
         for n, order in enumerate(model.orders, start=1):
-            while waiting:
-                out.write(waiting.popleft().result())
             out.write(b"\n\\%d-grams:\n" % n)
             step = max(1, _BLOCK // (32 * n))
-            for start in range(0, len(order.log_probability), step):
-                waiting.append(pool.submit(lines, n, slice(start, start + step)))
-                while len(waiting) > 2 * threads:  # few at a time: memory is theirs
-                    out.write(waiting.popleft().result())
-        while waiting:
-            out.write(waiting.popleft().result())
+            parts = [slice(start, start + step) for start in range(0, len(order.log_probability), step)]
+            for text in _in_order(partial(lines, n), parts, effective_jobs(n_jobs)):
+                out.write(text)
         out.write(b"\n\\end\\\n")
+
+
+def _in_order(work: Callable[[slice], bytes], parts: Sequence[slice], threads: int) -> Iterator[bytes]:
+    """What `work` makes of the parts, in their order; this thread takes the next part that no other has begun."""
+    if threads == 1:
+        yield from map(work, parts)
+        return
+    rest = iter(parts)
+    waiting: deque[tuple[slice, Future[bytes]]] = deque()  # few at a time: memory is theirs
+    with ThreadPoolExecutor(threads - 1) as pool:
+        while True:
+            waiting.extend((part, pool.submit(work, part)) for part in islice(rest, 2 * threads - len(waiting)))
+            if not waiting:
+                return
+            if not waiting[0][1].done():
+                own = next((i for i, (_, text) in enumerate(waiting) if text.cancel()), None)
+                if own is not None:
+                    part, text = waiting[own][0], Future[bytes]()
+                    text.set_result(work(part))
+                    waiting[own] = part, text
+            yield waiting.popleft()[1].result()
 
 
 class _Lines:

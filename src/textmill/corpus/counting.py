@@ -112,7 +112,7 @@ class Cutter:
 
     def _cut(self, batch: list[Any]) -> tuple[list[Any], Rules | None]:
         if not isinstance(batch[0], str):
-            return [token_list(document) for document in batch], None
+            return [doc if type(doc) is list else token_list(doc) for doc in batch], None  # a call for each costs more
         if self.rules is not None:
             return batch, self.rules
         tokenizer: Any = self.tokenizer

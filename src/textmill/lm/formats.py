@@ -9,6 +9,7 @@ A file without <unk> gives it the log10 probability -100, as kenlm does. Referen
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,15 +104,15 @@ def arpa_of(model: NGramModel) -> Arpa:
     2
     """
     check_fitted(model)
-    levels = model.levels_.tolist()
+    ends = [int(level) for level in model.levels_[1:]]
+    rows = [np.empty((end - begin, n), dtype=np.int32) for n, (begin, end) in enumerate(pairwise(ends), start=1)]
+    tree = (model.levels_, model.last_words_, model.children_)
+    native.spell(*tree, rows, threads=effective_jobs(model.n_jobs))
     probability, back_off = model.numbers()
-    orders = []
-    rows: Ids = np.zeros((1, 0), dtype=np.int32)
-    for n in range(1, len(levels) - 1):
-        begin, end = levels[n], levels[n + 1]
-        families = np.diff(model.children_[levels[n - 1] : begin + 1])
-        rows = np.column_stack([np.repeat(rows, families, axis=0), model.last_words_[begin:end]])
-        orders.append(ArpaOrder(rows, probability[begin:end], back_off[begin:end]))
+    orders = [
+        ArpaOrder(words, probability[begin:end], back_off[begin:end])
+        for words, (begin, end) in zip(rows, pairwise(ends), strict=True)
+    ]
     return Arpa(model.words_, tuple(orders))
 
 
