@@ -15,14 +15,14 @@ namespace {
 
 using Key = std::uint64_t;  // number of the parent, then the word: keys of one level sort as its nodes do
 
-constexpr std::size_t kBuckets = 64;     // stretches of keys that are sorted apart
-constexpr std::size_t kSampled = 32;     // keys looked at for each border between buckets
+constexpr std::size_t kBuckets = 64;      // stretches of keys that are sorted apart
+constexpr std::size_t kSampled = 32;      // keys looked at for each border between buckets
 constexpr std::size_t kPlaces = 1 << 14;  // of a text whose families are sorted by one thread
 constexpr std::size_t kShort = 24;        // keys that are sorted by insertion
 constexpr std::size_t kAhead = 16;        // places that are fetched before they are looked at
-constexpr std::size_t kBlock = 4096;     // nodes, or
-constexpr std::size_t kSentences = 256;  // sentences handed to a thread at once
-constexpr std::size_t kTries = 1000;     // words drawn before all are weighed one by one
+constexpr std::size_t kBlock = 4096;      // nodes, or
+constexpr std::size_t kSentences = 256;   // sentences handed to a thread at once
+constexpr std::size_t kTries = 1000;      // words drawn before all are weighed one by one
 constexpr std::size_t kMostNodes = std::numeric_limits<std::int32_t>::max();
 
 Key key_of(std::int32_t parent, std::int32_t word) {
@@ -140,7 +140,8 @@ void sort_keys(std::span<Key> keys) {
 // Adds the level of n-grams to a tree whose last level are the (n - 1)-grams of the families, and returns its families.
 // Each family is sorted apart by the word that follows, and most families of long n-grams have one member. Blocks are
 // cut by places: bytes never depend on threads.
-Families split(Counted& made, std::span<const std::int32_t> text, std::size_t n, Families&& above, std::size_t threads) {
+Families split(Counted& made, std::span<const std::int32_t> text, std::size_t n, Families&& above,
+               std::size_t threads) {
   struct Part {
     std::vector<Key> keys;           // of the places that go on: the word, then the place
     std::vector<std::int32_t> word;  // of the new nodes
@@ -149,10 +150,11 @@ Families split(Counted& made, std::span<const std::int32_t> text, std::size_t n,
   };
   const auto begin = static_cast<std::size_t>(made.level.back()), end = made.word.size();  // of the level above
   const std::size_t blocks = above.place.size() / kPlaces + 1;
-  std::vector<std::size_t> parent(blocks + 1, end - begin), node(blocks + 1, end), item(blocks + 1, 0);  // first of each
+  std::vector<std::size_t> parent(blocks + 1, end - begin), node(blocks + 1, end),
+      item(blocks + 1, 0);  // first of each
   for (std::size_t b = 0; b < blocks; ++b)
-    parent[b] = static_cast<std::size_t>(
-        std::lower_bound(above.start.begin(), above.start.end() - 1, b * kPlaces) - above.start.begin());
+    parent[b] = static_cast<std::size_t>(std::lower_bound(above.start.begin(), above.start.end() - 1, b * kPlaces) -
+                                         above.start.begin());
   std::vector<Part> parts(blocks);
   base::parallel_for(blocks, threads, [&](std::size_t b) {
     Part& part = parts[b];
@@ -196,7 +198,8 @@ Families split(Counted& made, std::span<const std::int32_t> text, std::size_t n,
     std::copy(part.word.begin(), part.word.end(), made.word.begin() + static_cast<std::ptrdiff_t>(node[b]));
     for (std::size_t p = 0; p < part.first.size(); ++p)
       made.first[begin + parent[b] + p] = static_cast<std::int32_t>(node[b] + part.first[p]);
-    for (std::size_t i = 0; i < part.keys.size(); ++i) above.place[item[b] + i] = static_cast<std::uint32_t>(part.keys[i]);
+    for (std::size_t i = 0; i < part.keys.size(); ++i)
+      above.place[item[b] + i] = static_cast<std::uint32_t>(part.keys[i]);
     auto at = static_cast<std::uint32_t>(item[b]);
     for (std::size_t i = 0; i < part.word.size(); ++i) {
       above.start[node[b] - end + i] = at;
@@ -337,7 +340,8 @@ void spell(const Tree& tree, std::size_t n, std::span<const std::int32_t> above,
   base::parallel_blocks(to - from, kBlock, threads, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       const std::int32_t* context = above.data() + v * (n - 1);
-      for (auto c = static_cast<std::size_t>(tree.first[from + v]); c < static_cast<std::size_t>(tree.first[from + v + 1]); ++c)
+      for (auto c = static_cast<std::size_t>(tree.first[from + v]);
+           c < static_cast<std::size_t>(tree.first[from + v + 1]); ++c)
         *std::copy(context, context + n - 1, rows.data() + (c - to) * n) = tree.word[c];
     }
   });

@@ -120,3 +120,14 @@ def test_words_with_blanks_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'New York' has blanks"):
         write_arpa(tmp_path / "a.arpa", model(["New York"], 1, 0, 0))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_any_number_of_threads_writes_the_same_file(
+    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = model(["a", "Straße", "日本"], 3, 300, seed=5)
+    write_arpa(tmp_path / "whole.arpa", written, n_jobs=1)
+    monkeypatch.setattr("textmill.corpus.arpa._BLOCK", 1_000)
+    write_arpa(tmp_path / "blocks.arpa", written, n_jobs=threads)
+    assert (tmp_path / "blocks.arpa").read_bytes() == (tmp_path / "whole.arpa").read_bytes()

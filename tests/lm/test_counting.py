@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from textmill.corpus import Sentences, read_documents, sample_texts
 from textmill.errors import DataError
-from textmill.lm import SMOOTHINGS, LeaveOneOut, NGramModel, counting
+from textmill.lm import SMOOTHINGS, LeaveOneOut, NGramModel, arpa_of, counting
 
 TEXTS = sample_texts()[:60]
 ARRAYS = [
@@ -30,6 +31,28 @@ def check_equal(one: NGramModel, two: NGramModel) -> None:
     for name in ARRAYS:
         assert np.asarray(getattr(one, name)).tobytes() == np.asarray(getattr(two, name)).tobytes(), name
     assert one.sentences_ == two.sentences_
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_counts_are_those_of_a_dictionary(threads: int) -> None:
+    """More places than one block takes, families of one and of thousands, and words of every width of characters."""
+    rng = np.random.default_rng(1)
+    names = ["a", "Straße", "日本", "\U0001d518w", "b" * 70_000, *(f"w{i}" for i in range(400))]
+    ids = np.minimum(rng.zipf(1.3, size=40_000) - 1, len(names) - 1)
+    cuts = np.sort(rng.integers(0, len(ids), 3_000))  # equal ones make empty sentences
+    sentences = [[names[i] for i in part] for part in np.split(ids, cuts)]
+    expected = Counter[tuple[str, ...]]()
+    for sentence in sentences:
+        words = ["<s>", *sentence, "</s>"]
+        expected.update(tuple(words[i : i + n]) for n in range(1, 5) for i in range(len(words) - n + 1))
+    model = NGramModel(order=4, n_jobs=threads).fit(sentences)
+    arpa = arpa_of(model)
+    words = model.words_.to_list()
+    assert model.counts_ is not None
+    rows = [tuple(words[w] for w in row) for order in arpa.orders for row in order.words.tolist()]
+    seen = dict(zip(rows, model.counts_[1:].tolist(), strict=True))
+    assert {ngram: count for ngram, count in seen.items() if count} == expected
+    assert len(seen) == len(expected) + 1  # <unk> was never seen
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
