@@ -106,7 +106,8 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None 
         order = model.orders[n - 1]
         words = np.ascontiguousarray(order.words[part], dtype=np.int32)
         numbers = (np.ascontiguousarray(x[part], np.float64) for x in (order.log_probability, order.back_off))
-        return native.format_ngrams(model.words.bytes, model.words.offsets, words, *numbers, n == last)
+        text: bytes = native.format_ngrams(model.words.bytes, model.words.offsets, words, *numbers, n == last)
+        return text
 
     with binary_writer(path) as out:
         out.write(b"\\data\\\n")
