@@ -198,6 +198,22 @@ def test_options_of_other_kinds_are_refused(folder, kind, options, fault):
     assert not (folder / "no.mill").exists()
 
 
+def test_faults_of_patterns_name_the_file(folder):
+    (folder / "bad.pat").write_text("s:%x[b,0]\np:%x[e,0]\n")
+    options = ["--kind", "semimarkov", "-p", folder / "bad.pat", "-o", folder / "no.mill"]
+    assert "bad.pat:2: pattern 'p:%x[e,0]'" in run("tag", "train", folder / "train.txt", *options, code=1).stderr
+
+
 def test_an_unknown_kind_is_refused(folder):
     wrong = run("tag", "train", folder / "train.txt", "--kind", "hmm", "-o", folder / "no.mill", code=1)
     assert "kind must be one of" in wrong.stderr
+
+
+def test_lengths_of_segments(folder):
+    facts = json.loads(run("tag", "lengths", folder / "train.txt", "--json").stdout)
+    assert sum(facts["lengths"].values()) == facts["segments"] == sum(facts["labels"].values())
+    shown = run("tag", "lengths", folder / "train.txt", "--plot", folder / "lengths.svg").stdout
+    assert shown.splitlines()[0] == "length\tsegments\tshare"
+    assert shown.splitlines()[1].split("\t")[1] == str(facts["lengths"]["1"])
+    assert f"{facts['after_o'] / facts['segments']:.2%} of them after O" in shown
+    assert (folder / "lengths.svg").exists()

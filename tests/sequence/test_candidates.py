@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import textmill
 from textmill.errors import DataError, ModelFileError
-from textmill.sequence import CandidateFilter, all_candidates, gold_spans
+from textmill.sequence import CandidateFilter, all_candidates, gold_spans, read_labeled
 
 X = [
     ["we", "cut", "NF", "kappa", "B", "in", "T", "cells"],
@@ -156,3 +157,21 @@ def test_a_filter_can_be_fitted_again_to_other_sequences():
     X, y = [["c", "D", "D"], ["c", "c", "D"]] * 2, [["O", "B-X", "I-X"], ["O", "O", "B-X"]] * 2
     again = once.fit(X, y).logits(X)
     assert again == CandidateFilter(max_length=2).fit(X, y).logits(X)
+
+
+@pytest.mark.data
+def test_few_candidates_of_jnlpba_hold_nearly_all_segments(data):
+    train = read_labeled(data / "jnlpba" / "train.iob2", document="###MEDLINE:")
+    cut = len(train.X) * 9 // 10
+    X, y = train.X[cut:], train.y[cut:]
+    chosen = CandidateFilter(recall=0.995).fit(train.X[:cut], train.y[:cut])
+    began = time.process_time()
+    kept = chosen.candidates(X).count
+    seconds = time.process_time() - began
+    audit = chosen.audit(X, y)
+    assert audit.n_kept == kept
+    assert audit.candidates > 350_000
+    assert audit.kept_share <= 0.15
+    long = sum(math.isnan(span.logit) for span in audit.lost)
+    assert audit.spans_kept / (audit.spans - long) >= 0.99  # of those of at most ten tokens
+    assert seconds < 1.0 * audit.candidates / 400_000

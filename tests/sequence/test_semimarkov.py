@@ -26,6 +26,7 @@ from textmill.sequence import (
     explain_segments,
     parse_segment_patterns,
     plain_labels,
+    read_labeled,
     segment_patterns,
 )
 
@@ -488,6 +489,22 @@ def test_functions_and_word_lists_have_values():
 def test_bad_options(options, fault):
     with pytest.raises(DataError, match=fault):
         small(**options).fit(X, Y)
+
+
+def test_places_of_faults_in_files(tmp_path):
+    (tmp_path / "ill.txt").write_text("a B-X\n\nb O\nc I-X\n")
+    data = read_labeled(tmp_path / "ill.txt")
+    with pytest.raises(DataError, match=r"ill.txt:4: tag 'I-X' is not IOB2"):
+        small().fit(data.X, data.y)
+    with pytest.raises(DataError, match=r"ill.txt:4: tag 'I-X' is not IOB2"):
+        CandidateFilter().fit(data.X, data.y)
+
+
+def test_segments_that_are_all_too_long_are_named():
+    with pytest.warns(UserWarning, match="kept"), pytest.raises(DataError, match="the shortest has 2: raise max_len"):
+        small(max_length=1, filter="bayes", long_segments="keep").fit(X[:1], Y[:1])
+    with pytest.raises(DataError, match="filter_recall must be a number above 0 and at most 1"):
+        small(filter="bayes", filter_recall=2.0).fit(X, Y)
 
 
 def test_bad_data():

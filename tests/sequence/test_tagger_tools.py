@@ -7,10 +7,11 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.metrics import v_measure_score
 
-from textmill.corpus import HiddenChain, Sentence
+from textmill.corpus import HiddenChain, Sentence, spans_of
 from textmill.errors import DataError
-from textmill.metrics import PairedCounts
+from textmill.metrics import PairedCounts, SpanCounts
 from textmill.sequence import (
     CRF,
     ConditionalMarkov,
@@ -57,7 +58,15 @@ def test_mcnemar_of_the_worked_examples():
     [(90.33, 88.91, 89.61), (90.26, 88.21, 89.22), (89.83, 89.06, 89.44), (94.65, 94.03, 94.34), (88.12, 88.03, 88.07)],
 )
 def test_f_of_the_worked_examples(precision, recall, f):
-    assert 2 * precision * recall / (precision + recall) == pytest.approx(f, abs=0.006)
+    correct = 10_000_000
+    proposed, gold = (round(100 * correct / share) for share in (precision, recall))
+    counts = SpanCounts(right=correct, proposed=proposed, matched=correct, gold=gold)
+    assert 100 * counts.f1 == pytest.approx(f, abs=0.006)
+
+
+def test_chunks_of_the_worked_examples():
+    assert [(begin + 1, end) for begin, end, _ in spans_of(["B", "O", "B", "I"])] == [(1, 1), (3, 4)]
+    assert [(begin + 1, end) for begin, end, _ in spans_of(["B", "O", "B", "B"])] == [(1, 1), (3, 3), (4, 4)]
 
 
 def test_two_taggers_are_compared_by_token_and_by_sequence():
@@ -123,6 +132,9 @@ def test_states_are_described_by_their_tokens(chain, model):
             follows[a, b] += 1
     np.testing.assert_allclose(analysis.transitions, follows / follows.sum(axis=1, keepdims=True).clip(1))
     assert set(analysis.entropy) == {"A", "B"}
+    flat = [list(itertools.chain.from_iterable(rows)) for rows in (chain.states, states)]
+    assert analysis.v_measure == pytest.approx(v_measure_score(*flat))
+    assert analyze_states(model, chain.X).v_measure is None
     page = analysis.report().render()
     assert "Words of the states" in page
     assert "A/1" in page

@@ -111,17 +111,18 @@ class ModelOptions:
 
     def _segments(self, tests: Any, training: Any, **shared: Any) -> Any:
         from textmill.corpus import open_lines
-        from textmill.sequence import SemiMarkovCRF, segment_patterns
+        from textmill.sequence import SemiMarkovCRF, parse_segment_patterns, segment_patterns
 
         own: dict[str, Any] = {"patterns": self.preset, "history": self.history, "max_length": self.max_length}
         if tests.patterns is not None:
             if self.preset is not None or tests.words_only:
                 raise typer.BadParameter("-p has the patterns; leave out --preset and --words-only")
             own["patterns"] = "\n".join(line for _, line in open_lines(tests.patterns))
+            parse_segment_patterns(own["patterns"], source=str(tests.patterns))
         elif tests.words_only:
             own["patterns"] = segment_patterns(self.preset or "rich", 1)
         if self.filter_recall is not None:
-            own |= {"filter": None} if self.filter_recall >= 1 else {"filter_recall": self.filter_recall}
+            own |= {"filter": None} if self.filter_recall == 1 else {"filter_recall": self.filter_recall}
         lists = {path.stem: [line for _, line in open_lines(path) if line.strip()] for path in self.word_list or ()}
         algorithm = training.algorithm or ("owlqn" if training.l1 else KINDS["semimarkov"].algorithm)
         return SemiMarkovCRF(

@@ -1,4 +1,4 @@
-"""Verbs of `textmill tag` that concern segments: candidates and forests."""
+"""Verbs of `textmill tag` that concern segments: candidates, forests, lengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textmill.cli._options import Json
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._tables import Printed
 
-__all__ = ["candidates", "forest"]
+__all__ = ["candidates", "forest", "lengths"]
 
 
 def candidates(
@@ -128,3 +128,34 @@ def forest(
     table = Printed({"candidates": "", "packing": "", "disjunctive": "", "conjunctive": "", "megabytes": ".3f"})
     for row in rows:
         table.row(**row)
+
+
+def lengths(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="Columns, of which the last has tags; - for stdin.")],
+    document: Annotated[str | None, typer.Option(metavar="MARK", help="Beginning of lines between documents.")] = None,
+    plot: Annotated[Path | None, figure_option("Draw the shares of the lengths to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Print how long the segments of a tagged file are, how many have each label, and how many follow O.
+
+    Example: textmill tag lengths train.txt --document -DOCSTART-
+    """
+    from textmill.plot import lines, save
+    from textmill.sequence import read_labeled, segment_lengths
+
+    counts = segment_lengths(read_labeled(source, document=document).y)
+    rows = counts.to_dict()
+    if plot is not None:
+        curve = {"segments": ([float(n) for n in rows["length"]], [float(share) for share in rows["share"]])}
+        save(lines(curve, x_label="number of tokens", y_label="share of segments"), plot)
+    if json:
+        facts = {"segments": counts.lengths.total(), "after_o": counts.after_o, "labels": dict(counts.labels)}
+        typer.echo(json_line({**facts, "lengths": {str(n): counts.lengths[n] for n in sorted(counts.lengths)}}))
+        return
+    table = Printed({"length": "", "segments": "", "share": ".4f"})
+    for length, number, share in zip(rows["length"], rows["segments"], rows["share"], strict=True):
+        table.row(length=length, segments=number, share=share)
+    table = Printed({"label": "", "segments": ""})
+    for label, number in counts.labels.most_common():
+        table.row(label=label, segments=number)
+    typer.echo(counts.note())

@@ -63,6 +63,8 @@ def states(
     for use in analysis.states:
         words = [f"{word.word}{f' {word.tag}' if word.tag else ''} ({word.share:.2f})" for word in use.words]
         table.row(state=use.state, tokens=use.tokens, share=use.share, words=", ".join(words))
+    if analysis.v_measure is not None:
+        typer.echo(f"V-measure of states and tags: {analysis.v_measure:.3f}")
     for first, second, cosine in analysis.duplicates:
         typer.echo(f"{first} and {second} are alike: cosine {cosine:.3f}")
 

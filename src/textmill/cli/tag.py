@@ -16,7 +16,7 @@ from textmill.cli._tables import Printed
 from textmill.cli._tag_kinds import ModelOptions, check_kind_options
 from textmill.cli._tag_labeling import SearchOptions, certified_lines
 from textmill.cli._tag_options import Format, Tests, Training
-from textmill.cli._tag_segments import candidates, forest
+from textmill.cli._tag_segments import candidates, forest, lengths
 from textmill.cli._tag_tools import app as tools
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -497,6 +497,7 @@ def crossval(
 
 app.command()(candidates)
 app.command()(forest)
+app.command()(lengths)
 
 
 def _labeled_text(

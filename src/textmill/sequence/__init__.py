@@ -56,14 +56,8 @@ from textmill.deferral import deferred
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
     from textmill.sequence.boundaries import BoundaryScores, SegmentLengths, evaluate_boundaries, segment_lengths
-    from textmill.sequence.candidates import (
-        CandidateFilter,
-        Candidates,
-        FilterAudit,
-        LostSpan,
-        all_candidates,
-        gold_spans,
-    )
+    from textmill.sequence.candidate_filter import CandidateFilter, FilterAudit, LostSpan
+    from textmill.sequence.candidates import Candidates, all_candidates, gold_spans
     from textmill.sequence.chainmodel import ChainModel
     from textmill.sequence.classified import ClassifierMarkov
     from textmill.sequence.comparison import TagComparison, compare_columns, compare_tags
@@ -163,6 +157,7 @@ if TYPE_CHECKING:
         write_training_log,
     )
     from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
+    from textmill.sequence.segment_choice import Segment
     from textmill.sequence.segment_data import SegmentData, SegmentObjective
     from textmill.sequence.segment_explanations import SegmentExplanation, explain_segments
     from textmill.sequence.segment_forests import (
@@ -185,7 +180,6 @@ if TYPE_CHECKING:
     from textmill.sequence.semimarkov import (
         HISTORIES,
         LongSegments,
-        Segment,
         SemiMarkovCRF,
         entity_history,
         plain_labels,
@@ -434,7 +428,8 @@ __getattr__, __dir__ = deferred(
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
         "boundaries": "BoundaryScores SegmentLengths evaluate_boundaries segment_lengths",
-        "candidates": "CandidateFilter Candidates FilterAudit LostSpan all_candidates gold_spans",
+        "candidate_filter": "CandidateFilter FilterAudit LostSpan",
+        "candidates": "Candidates all_candidates gold_spans",
         "chainmodel": "ChainModel",
         "comparison": "TagComparison compare_columns compare_tags",
         "confusions": "TagError column_errors errors_by_kind tag_errors",
@@ -472,12 +467,13 @@ __getattr__, __dir__ = deferred(
         "reports": "SegmentSummary TrainingSummary TrainingTable draw_training summary_of write_training_log",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
         "forest": "Alternative AmisEvent FeatureForest ForestSums read_amis write_amis",
+        "segment_choice": "Segment",
         "segment_data": "SegmentData SegmentObjective",
         "segment_explanations": "SegmentExplanation explain_segments",
         "segment_forests": "PACKINGS ForestSize forest_events forest_size forest_weights segment_forest",
         "segment_labeling": "label_segments label_spans read_segment_tagger seen_columns",
         "segment_patterns": "PRESETS SegmentPattern normalized parse_segment_patterns segment_patterns word_form",
-        "semimarkov": "HISTORIES LongSegments Segment SemiMarkovCRF entity_history plain_labels",
+        "semimarkov": "HISTORIES LongSegments SemiMarkovCRF entity_history plain_labels",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
         "expectation expectations expected_hamming expected_window_rate",
         "state_analysis": "StateAnalysis StateUse StateWord analyze_states",

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,15 +41,19 @@ from textmill.model import (
 )
 from textmill.optimize import REASONS, Plateau
 from textmill.readable import counted
-from textmill.sequence.candidates import CandidateFilter, Candidates, all_candidates, gold_spans
+from textmill.sequence.candidate_counts import width_of
+from textmill.sequence.candidate_filter import CandidateFilter
+from textmill.sequence.candidates import Candidates, all_candidates, gold_spans
+from textmill.sequence.segment_choice import Segment, listed_segments, most_expected
 from textmill.sequence.segment_data import SegmentCells, SegmentData, SegmentObjective, SegmentRows
+from textmill.sequence.segment_learning import learn_tests
 from textmill.sequence.segment_patterns import PRESETS, CompiledSegments, parse_segment_patterns, segment_patterns
 from textmill.sequence.training.algorithms import Algorithm, SparseWeights, algorithm_of
 from textmill.sequence.training.batch import Snapshot
 from textmill.sequence.training.run import Run
 from textmill.sequence.word_lists import WordLists
 
-__all__ = ["HISTORIES", "LongSegments", "Segment", "SemiMarkovCRF", "entity_history", "plain_labels"]
+__all__ = ["HISTORIES", "LongSegments", "SemiMarkovCRF", "entity_history", "plain_labels"]
 
 HISTORIES = ("none", "label", "entity")
 COST = 0.4  # of a segment that is predicted: half of an F1 of 0.8, the value that makes it the best choice for F1
@@ -59,15 +63,6 @@ MOST_BYTES = 1 << 35  # of the scores of histories; more is refused, with an est
 
 class LongSegments(UserWarning):
     """Segments of the training data are longer than the maximum."""
-
-
-class Segment(NamedTuple):
-    """A labelled stretch of tokens, first and one past the last, with its probability."""
-
-    begin: int
-    end: int
-    label: str
-    probability: float
 
 
 def entity_history(labels: Sequence[str]) -> list[str]:
@@ -276,7 +271,8 @@ class SemiMarkovCRF(Classifier, Model):
         `packed` computes by the recursion of the paper, for comparison: equal values, slower.
         """
         self._check()
-        X, spans = _sequences(X), gold_spans(y)
+        X = _sequences(X)
+        spans = gold_spans(y, X)
         self._compile(X)
         cells = self._cells(X)
         labels = sorted({label for some in spans for _, _, label in some})
@@ -292,7 +288,12 @@ class SemiMarkovCRF(Classifier, Model):
             weights = np.asarray(sample_weight, np.float64)
             if weights.shape != (len(X),) or not (np.isfinite(weights) & (weights >= 0)).all():
                 raise DataError(f"sample_weight must be {len(X)} numbers >= 0, one per sequence")
-        self._learn_tests(cells, X, observed)
+        self.tests_, self.history_tests_ = learn_tests(
+            cells, observed, lambda table: self._extra(X, cells.offsets, table), self.min_count
+        )
+        self._table = self._history_table = None
+        if not len(self.tests_):
+            raise DataError(f"no test is true {self.min_count} times; pass a smaller min_count or more sequences")
         data = self._encode(cells, X, candidates)
         self._check_histories(data)
         l1, l2 = self._penalties()
@@ -321,8 +322,9 @@ class SemiMarkovCRF(Classifier, Model):
         """
         if maximise is not None:
             check_choice("maximise", maximise, ("segments", "f1"))
-            answers = self._most_expected(_sequences(X), 2 * COST if maximise == "segments" else None)
-            return [[segment[:3] for segment in some] for some in answers]
+            data, probabilities, _ = self._marginals(_sequences(X))
+            chosen = most_expected(data.candidates, probabilities, 2 * COST if maximise == "segments" else None)
+            return [[segment[:3] for segment in some] for some in self._listed(data, probabilities, chosen)]
         return [answers[0][0] for answers in self.predict_best(X, 1)]
 
     def predict_best(self, X: Iterable[Any], k: int = 5) -> list[list[tuple[list[Span], float, float]]]:
@@ -377,7 +379,10 @@ class SemiMarkovCRF(Classifier, Model):
         chosen = probabilities >= threshold
         chosen[:, 0] = False
         chosen[np.flatnonzero(data.candidates.single == 0)] = False
-        return self._segments(data.candidates, probabilities, chosen)
+        return self._listed(data, probabilities, chosen)
+
+    def _listed(self, data: SegmentData, probabilities: Floats, chosen: NDArray[np.bool_]) -> list[list[Segment]]:
+        return listed_segments(data.candidates, probabilities, chosen, self.segment_labels_.tolist())
 
     def span_confidence(self, X: Iterable[Any], spans: Sequence[Sequence[Span]]) -> list[list[float]]:
         """How probable each of these labelled segments is, 0 where it is no candidate."""
@@ -395,7 +400,7 @@ class SemiMarkovCRF(Classifier, Model):
     def log_likelihood(self, X: Iterable[Any], y: Iterable[Sequence[str]]) -> float:
         """The sum of log p(s | x) over labelled sequences; -inf where a segment is no candidate."""
         X = _sequences(X)
-        spans = gold_spans(y)
+        spans = gold_spans(y, X)
         data, problem = self._problem(X)
         numbers = {name: i for i, name in enumerate(self.segment_labels_.tolist())}
         rows = _flat(spans, data.candidates.offsets, numbers)
@@ -440,6 +445,7 @@ class SemiMarkovCRF(Classifier, Model):
         check_choice("long_segments", self.long_segments, ("drop", "keep"))
         check_range("max_length", self.max_length, at_least=1, whole=True)
         check_range("min_count", self.min_count, at_least=1, whole=True)
+        check_range("filter_recall", self.filter_recall, above=0, at_most=1)
         self._algorithm()
         self._penalties()
 
@@ -464,7 +470,7 @@ class SemiMarkovCRF(Classifier, Model):
         first = next((x for x in X if len(x)), None)
         if first is None:
             raise DataError("there are no tokens to learn from; pass at least one sequence that is not empty")
-        self.width_ = _width(first)
+        self.width_ = width_of(first)
         chosen: str | Sequence[str] = self.patterns
         if isinstance(chosen, str) and chosen in PRESETS:
             chosen = segment_patterns(chosen, self.width_)
@@ -481,7 +487,7 @@ class SemiMarkovCRF(Classifier, Model):
             self._lists = WordLists(self.word_lists or {})
         first = next((x for x in X if len(x)), None)
         if first is not None:
-            width, missing = _width(first), self._compiled.missing(_width(first))
+            width, missing = width_of(first), self._compiled.missing(width_of(first))
             if missing is not None:
                 fault = f"pattern {missing[0].place} asks for column {missing[1]}, but tokens have {width}"
                 raise DataError(fault, source=getattr(first, "source", None), line=getattr(first, "line", None))
@@ -522,42 +528,6 @@ class SemiMarkovCRF(Classifier, Model):
             if not callable(getattr(self.filter, method, None)):
                 raise DataError(f"the filter {self.filter!r} has no method {method}; see CandidateFilter")
         return self.filter
-
-    def _learn_tests(self, cells: SegmentCells, X: list[Any], observed: Ints) -> None:
-        """The tests that are true of segments of the training data, O included, as often as is asked for."""
-        tokens = cells.offsets[-1]
-        begin = np.ones(tokens, bool)
-        lengths = np.ones(tokens, np.int64)
-        for i in range(1, int(observed[:, 1].max(initial=1))):
-            begin[observed[observed[:, 1] > i, 0] + i] = False
-        lengths[observed[:, 0]] = observed[:, 1]
-        begins = np.flatnonzero(begin)
-        lengths = lengths[begins]
-        several = lengths > 1
-        inside = np.flatnonzero(~begin)
-        last = np.zeros(tokens + 1, bool)
-        last[begins + lengths - 1] = True
-        places = {
-            "first": begins, "last": begins + lengths - 1, "first2": begins[several],
-            "last2": (begins + lengths - 1)[several], "all": np.arange(tokens), "rest": inside,
-            "inner": inside[~last[inside]],
-        }  # fmt: skip
-        table, history = native.StringNumbers(), native.StringNumbers()
-        counts = np.zeros(0, np.int64)
-        for role, at in places.items():
-            counts = _added(counts, cells.rows(role, table, at.astype(np.int64), np.ones(len(at)), grow=True), table)
-        counts = _added(counts, cells.rows("own", table, begins, lengths, grow=True), table)
-        counts = _added(counts, self._extra(X, cells.offsets, table)(begins, lengths, True), table)
-        before = _added(
-            np.zeros(0, np.int64), cells.rows("history", history, begins, np.ones(len(begins)), grow=True), history
-        )
-        self.tests_, self.history_tests_ = (
-            StringTable.from_arrays(*numbers.arrays()).take(np.flatnonzero(total >= self.min_count))
-            for numbers, total in ((table, counts), (history, before))
-        )
-        self._table = self._history_table = None
-        if not len(self.tests_):
-            raise DataError(f"no test is true {self.min_count} times; pass a smaller min_count or more sequences")
 
     def _tables(self) -> tuple[Any, Any]:
         if getattr(self, "_table", None) is None:
@@ -609,46 +579,6 @@ class SemiMarkovCRF(Classifier, Model):
         flat, log_z = problem.marginals(self.weights_, effective_jobs(self.n_jobs))
         return data, flat.reshape(-1, len(self.segment_labels_)), log_z
 
-    def _segments(
-        self, candidates: Candidates, probabilities: Floats, chosen: NDArray[np.bool_]
-    ) -> list[list[Segment]]:
-        """The rows and labels that are chosen, by sequence and in order."""
-        tokens = candidates.tokens
-        begins = np.concatenate([np.arange(tokens), candidates.begins()])
-        lengths = np.concatenate([np.ones(tokens, np.int64), candidates.lengths])
-        rows, labels = np.nonzero(chosen)
-        order = np.lexsort((labels, lengths[rows], begins[rows]))
-        names = self.segment_labels_.tolist()
-        answers: list[list[Segment]] = [[] for _ in range(len(candidates.offsets) - 1)]
-        sentence = np.searchsorted(candidates.offsets, begins[rows], side="right") - 1
-        for i in order.tolist():
-            s, row, label = int(sentence[i]), rows[i], int(labels[i])
-            begin = int(begins[row] - candidates.offsets[s])
-            answers[s].append(Segment(begin, begin + int(lengths[row]), names[label], float(probabilities[row, label])))
-        return answers
-
-    def _most_expected(self, X: list[Any], cost: float | None) -> list[list[Segment]]:
-        """Disjoint segments with the greatest sum of 2 P - ratio.
-
-        Without a ratio it is the greatest 2 E[hits] / (answers + E[gold]) of all sequences, by Dinkelbach's iteration.
-        """
-        data, probabilities, _ = self._marginals(X)
-        c = data.candidates
-        best = probabilities[:, 1:].max(axis=1, initial=0.0)
-        gold, ratio = float(probabilities[:, 1:].sum()), cost or 0.0
-        flags = np.zeros(len(best), np.uint8)
-        for _ in range(50):
-            flags = native.best_disjoint(c.offsets, c.starts, c.lengths, 2 * best - ratio)
-            hits, answers = float(best[flags > 0].sum()), int(flags.sum())
-            new = 2 * hits / (answers + gold) if answers + gold > 0 else 0.0
-            if cost is not None or new <= ratio + 1e-12:
-                break
-            ratio = new
-        chosen = np.zeros(probabilities.shape, bool)
-        at = np.flatnonzero(flags)
-        chosen[at, 1 + probabilities[at, 1:].argmax(axis=1)] = True
-        return self._segments(c, probabilities, chosen)
-
     def _development_error(self, X: Iterable[Any] | None, y: Any) -> Callable[[Snapshot], float] | None:
         """100 - F1 of development sequences, by the weights of an iteration."""
         if X is None:
@@ -656,7 +586,7 @@ class SemiMarkovCRF(Classifier, Model):
         if y is None:
             raise DataError("X_dev needs y_dev; pass both")
         X = _sequences(X)
-        gold = [set(some) for some in gold_spans(y)]
+        gold = [set(some) for some in gold_spans(y, X)]
         names = self.segment_labels_.tolist()
         self.weights_, self.trace_, self.n_iter_, self.converged_ = np.zeros(0), np.zeros(0), 0, False
         self.stop_reason_, self.objective_ = "", None
@@ -678,15 +608,6 @@ class SemiMarkovCRF(Classifier, Model):
         return error
 
 
-def _added(counts: NDArray[np.int64], rows: SegmentRows | None, table: Any) -> NDArray[np.int64]:
-    """Counts of tests with those of the rows, for all tests that the table has by now."""
-    if rows is None:
-        return counts
-    more = np.bincount(rows[1], minlength=len(table))
-    more[: len(counts)] += counts
-    return more
-
-
 def _flat(spans: list[list[Span]], offsets: Ints, numbers: Mapping[str, int]) -> Ints:
     """Spans as rows (first token over all sentences, length, number of the label or -1)."""
     if len(spans) != len(offsets) - 1:
@@ -703,10 +624,3 @@ def _flat(spans: list[list[Span]], offsets: Ints, numbers: Mapping[str, int]) ->
 def _sequences(X: Iterable[Any]) -> list[Any]:
     """Sequences that have a length and can be read again."""
     return [x if isinstance(x, list | tuple | Sentence) else list(x) for x in X]
-
-
-def _width(sequence: Any) -> int:
-    if isinstance(sequence, Sentence):
-        return len(sequence.columns)
-    first = next(iter(sequence))
-    return 1 if isinstance(first, str) else len(first) if isinstance(first, list | tuple) else 0

@@ -7,7 +7,7 @@
 Words are listed by RltFreq, then by count; words that occur seldom say little and are left out (`min_count`). Two
 states of a label whose weights point the same way (cosine above 0.95) are duplicates: fewer states would do. Names of
 states are arbitrary: another seed gives another order. Cost: one labelling of the sequences.
-Reference: Sun, Morency, Okanohara & Tsujii (2008), section 5.
+References: Sun, Morency, Okanohara & Tsujii (2008), section 5; Rosenberg & Hirschberg (2007) for the V-measure.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill.arrays import Floats
 from textmill.errors import DataError
@@ -59,7 +60,9 @@ class StateAnalysis:
 
     `transitions` [states, states] is how often a state follows another, as shares of the first; `entropy` that of the
     states of each label in nats, 0 where a token's state is always certain; `duplicates` pairs of states and their
-    cosine; `trace` the objective after every iteration of training.
+    cosine; `trace` the objective after every iteration of training. `v_measure` says how far the states are the tags of
+    the tokens under other names, from 0 to 1: the harmonic mean of the shares of what states tell about tags, and tags
+    about states; None without tags.
     """
 
     states: list[StateUse]
@@ -67,6 +70,7 @@ class StateAnalysis:
     entropy: dict[str, float]
     duplicates: list[tuple[str, str, float]]
     trace: Floats
+    v_measure: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Everything, for machines."""
@@ -79,6 +83,7 @@ class StateAnalysis:
             "entropy": self.entropy,
             "duplicates": [list(pair) for pair in self.duplicates],
             "objective": self.trace.tolist(),
+            **({} if self.v_measure is None else {"v_measure": self.v_measure}),
         }
 
     def report(self, title: str = "Hidden states") -> Report:
@@ -88,14 +93,15 @@ class StateAnalysis:
 
         page = Report(title)
         unused = [use.state for use in self.states if not use.tokens]
-        page.facts(
-            [
-                (str(len(self.states)), "states"),
-                (str(len(self.entropy)), "labels"),
-                (str(len(unused)), "states that no token has"),
-                (str(len(self.duplicates)), "pairs of states that are alike"),
-            ]
-        )
+        facts = [
+            (str(len(self.states)), "states"),
+            (str(len(self.entropy)), "labels"),
+            (str(len(unused)), "states that no token has"),
+            (str(len(self.duplicates)), "pairs of states that are alike"),
+        ]
+        if self.v_measure is not None:
+            facts.append((f"{self.v_measure:.3f}", "V-measure of states and tags"))
+        page.facts(facts)
         page.heading("Words of the states")
         page.table(
             ["state", "label", "tokens", "share of the label", "words"],
@@ -207,7 +213,28 @@ def analyze_states(
         _entropies(model, probabilities),
         _duplicates(model, unigram),
         np.asarray(model.trace_, np.float64),
+        None if tags is None else _v_measure(states, tags),
     )
+
+
+def _v_measure(states: list[NDArray[Any]], tags: Sequence[Sequence[str]]) -> float:
+    """Harmonic mean of homogeneity 1 - H(tag | state) / H(tag) and completeness 1 - H(state | tag) / H(state)."""
+    paths = zip(states, tags, strict=True)
+    joint = Counter(pair for path, row in paths for pair in zip(path.tolist(), row, strict=True))
+    sums: list[Counter[Any]] = [Counter(), Counter()]
+    for pair, count in joint.items():
+        for side, value in zip(sums, pair, strict=True):
+            side[value] += count
+
+    def entropy(counts: Counter[Any]) -> float:
+        shares = np.fromiter(counts.values(), np.float64, len(counts)) / max(1, counts.total())
+        return float(-(shares * np.log(shares)).sum())
+
+    both, (state, tag) = entropy(joint), (entropy(side) for side in sums)
+    homogeneity = 1 - (both - state) / tag if tag > 0 else 1.0
+    completeness = 1 - (both - tag) / state if state > 0 else 1.0
+    total = homogeneity + completeness
+    return 2 * homogeneity * completeness / total if total > 0 else 0.0
 
 
 def _word(token: Any) -> str:
