@@ -28,9 +28,8 @@ from textmill.model import effective_jobs
 from textmill.tasks import SimilarDocuments
 from textmill.tasks.similarity import NeighborTable, SubjectClassifier, fit_joint_space, mate_retrieval
 from textmill.tasks.similarity.building import Building
-from textmill.tasks.similarity.merging import Searched
 from textmill.topics import LSA
-from textmill.vectors import Index, Weighting
+from textmill.vectors import Index, Searched, Weighting
 
 PACKAGES = ["gensim", "scikit-learn", "scipy"]
 

@@ -1,5 +1,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <cmath>
@@ -207,14 +208,36 @@ void coarsen(Floats2 values, Out<std::int8_t, 2> cells, Out<float, 1> steps, Out
   vectors::coarsen(view(values), values.shape(1), view(cells), view(steps), view(errors), threads);
 }
 
-Found search_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps, Floats1 errors, Floats2 queries,
-                    std::int64_t k, double least, std::size_t threads) {
-  const std::size_t rows = (*x).rows, stride = vectors::stride_of((*x).columns);
-  require((*x).columns < (std::size_t{1} << 20), "there must be fewer than 2^20 columns");
-  require(cells.shape(0) == rows && cells.shape(1) == stride, "cells must be rows x bytes");
-  require(steps.size() == rows && errors.size() == rows, "there must be one step and one error a row");
-  x.check_queries(queries, threads);
-  const vectors::Coarse coarse{stride, view(cells), view(steps), view(errors)};
+// Dense rows and the same rounded to bytes; the arrays live as long as this does.
+class CoarseView {
+ public:
+  CoarseView(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps, Floats1 errors)
+      : x_(x), cells_(cells), steps_(steps), errors_(errors) {
+    const std::size_t rows = (*x).rows, stride = vectors::stride_of((*x).columns);
+    require((*x).columns < (std::size_t{1} << 20), "there must be fewer than 2^20 columns");
+    require(cells.shape(0) == rows && cells.shape(1) == stride, "cells must be rows x bytes");
+    require(steps.size() == rows && errors.size() == rows, "there must be one step and one error a row");
+    rows_ = {*x_, {stride, view(cells_), view(steps_), view(errors_)}};
+  }
+
+  const vectors::CoarseRows& operator*() const { return rows_; }
+  const DenseView& dense() const { return x_; }
+
+ private:
+  DenseView x_;
+  In<std::int8_t, 2> cells_;
+  Floats1 steps_, errors_;
+  vectors::CoarseRows rows_;
+};
+
+Found search_coarse(const std::vector<CoarseView>& parts, Floats2 queries, std::int64_t k, double least,
+                    std::size_t threads) {
+  require(!parts.empty(), "there must be rows to search");
+  std::vector<vectors::CoarseRows> rows;
+  for (const CoarseView& part : parts) {
+    part.dense().check_queries(queries, threads);  // so all parts have as many columns
+    rows.push_back(*part);
+  }
   const Wanted wanted = wanted_of(k, least);
   const std::size_t count = queries.shape(0), groups = (count + vectors::kGroup - 1) / vectors::kGroup;
   std::vector<Best> best(count, Best(wanted));
@@ -224,10 +247,9 @@ Found search_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps,
     nb::gil_scoped_release nogil;
     base::parallel_for(groups, threads, [&](std::size_t group) {
       const std::size_t first = group * vectors::kGroup, size = std::min(vectors::kGroup, count - first);
-      std::vector<vectors::Query> some;
-      for (std::size_t i = first; i < first + size; ++i)
-        some.push_back(vectors::prepare(*x, queries.data() + i * (*x).columns));
-      read += vectors::search(*x, coarse, some, wanted, std::span(best).subspan(first, size), threads);
+      std::vector<const float*> some;
+      for (std::size_t i = first; i < first + size; ++i) some.push_back(queries.data() + i * queries.shape(1));
+      read += vectors::search(rows, some, wanted, std::span(best).subspan(first, size), threads);
     });
     answers.emplace(best);
   }
@@ -237,21 +259,16 @@ Found search_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps,
 // Rows and their keys.
 using Reached = std::tuple<Numpy<std::int64_t, 1>, Numpy<double, 1>>;
 
-Reached reach_coarse(const DenseView& x, In<std::int8_t, 2> cells, Floats1 steps, Floats1 errors, Floats1 query,
-                     In<double, 1> least, std::size_t threads) {
-  const std::size_t rows = (*x).rows, stride = vectors::stride_of((*x).columns);
-  require((*x).columns < (std::size_t{1} << 20), "there must be fewer than 2^20 columns");
-  require(cells.shape(0) == rows && cells.shape(1) == stride, "cells must be rows x bytes");
-  require(steps.size() == rows && errors.size() == rows, "there must be one step and one error a row");
-  require(least.size() == rows && threads > 0, "there must be one least key a row, and threads");
-  require(query.size() == (*x).columns, "the query must have ", (*x).columns, " columns");
+Reached reach_coarse(const CoarseView& part, Floats1 query, In<double, 1> least, std::size_t threads) {
+  const vectors::CoarseRows& rows = *part;
+  require(least.size() == rows.x.rows && threads > 0, "there must be one least key a row, and threads");
+  require(query.size() == rows.x.columns, "the query must have ", rows.x.columns, " columns");
   for (const float q : view(query)) require(std::abs(q) <= 1e18f, "queries must be finite and at most 1e18");
   std::vector<std::int64_t> found;
   std::vector<double> keys;
   {
     nb::gil_scoped_release nogil;
-    const vectors::Coarse coarse{stride, view(cells), view(steps), view(errors)};
-    vectors::reach(*x, coarse, vectors::prepare(*x, query.data()), view(least), found, keys, threads);
+    vectors::reach(rows.x, rows.coarse, vectors::prepare(rows.x, query.data()), view(least), found, keys, threads);
   }
   return {to_numpy(std::move(found)), to_numpy(std::move(keys))};
 }
@@ -445,8 +462,11 @@ void bind_search(nb::module_& m) {
            "products"_a.noconvert(), "x_count"_a, "y_count"_a, "Offer all pairs of two stretches of rows.")
       .def("resume", &NearestLists::resume, "rows"_a, "keys"_a, "Take up lists that were filled before.")
       .def("lists", &NearestLists::lists, "rows"_a.noconvert(), "keys"_a.noconvert(), "Write all lists, best first.");
-  m.def("reach_coarse", &reach_coarse, "x"_a, "cells"_a.noconvert(), "steps"_a, "errors"_a, "query"_a, "least"_a,
-        "threads"_a, "Rows whose key with a query is at least their own.");
+  nb::class_<CoarseView>(m, "CoarseView", "Dense rows and the same rounded to bytes.")
+      .def(nb::init<const DenseView&, In<std::int8_t, 2>, Floats1, Floats1>(), "x"_a, "cells"_a.noconvert(), "steps"_a,
+           "errors"_a);
+  m.def("reach_coarse", &reach_coarse, "part"_a, "query"_a, "least"_a, "threads"_a,
+        "Rows whose key with a query is at least their own.");
   m.def("scan_sparse", &scan_sparse, "kind"_a, "rows"_a, "terms"_a, "queries"_a, "allowed"_a, "k"_a, "least"_a,
         "threads"_a, "The best of sparse rows without postings, for sparse queries.");
   m.def("scan", &scan, "x"_a, "queries"_a, "k"_a, "least"_a, "threads"_a,
@@ -458,8 +478,8 @@ void bind_search(nb::module_& m) {
         "threads"_a, "The best rows for each query, by approximations first.");
   m.def("coarsen", &coarsen, "values"_a, "cells"_a.noconvert(), "steps"_a.noconvert(), "errors"_a.noconvert(),
         "threads"_a, "Rows rounded to bytes.");
-  m.def("search_coarse", &search_coarse, "x"_a, "cells"_a.noconvert(), "steps"_a, "errors"_a, "queries"_a, "k"_a,
-        "least"_a, "threads"_a, "The best rows for each query, by rounded rows first.");
+  m.def("search_coarse", &search_coarse, "parts"_a, "queries"_a, "k"_a, "least"_a, "threads"_a,
+        "The best rows of all parts for each query, by rounded rows first.");
 }
 
 }  // namespace textmill::bind

@@ -32,20 +32,36 @@ TEXTMILL_AVX2 inline __m256i products(__m256i row, const std::int16_t* g) {
   return _mm256_madd_epi16(row, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(g)));
 }
 
+TEXTMILL_AVX2 inline std::int32_t total(__m256i a) {
+  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+  return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
+}
+
+// The totals of four sums, one after the other.
+TEXTMILL_AVX2 inline __m128i totals(__m256i a0, __m256i a1, __m256i a2, __m256i a3) {
+  const __m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(a0, a1), _mm256_hadd_epi32(a2, a3));
+  return _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+}
+
 TEXTMILL_AVX2 void sums_avx2(const std::int8_t* c, std::size_t rows, std::size_t stride, const std::int16_t* g,
                              std::int32_t* out) {
-  for (std::size_t r = 0; r < rows; ++r, c += stride) {
-    __m256i a = _mm256_setzero_si256(), b = a;
-    std::size_t i = 0;
-    for (; i + 32 <= stride; i += 32) {
-      a = _mm256_add_epi32(a, products(widened(c + i), g + i));
-      b = _mm256_add_epi32(b, products(widened(c + i + 16), g + i + 16));
+  std::size_t r = 0;
+  for (; r + 4 <= rows; r += 4, c += 4 * stride) {  // four rows: the query is read once, and one sum of sums is made
+    __m256i a0 = _mm256_setzero_si256(), a1 = a0, a2 = a0, a3 = a0;
+    for (std::size_t i = 0; i < stride; i += 16) {
+      const __m256i q = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(g + i));
+      a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(widened(c + i), q));
+      a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(widened(c + stride + i), q));
+      a2 = _mm256_add_epi32(a2, _mm256_madd_epi16(widened(c + 2 * stride + i), q));
+      a3 = _mm256_add_epi32(a3, _mm256_madd_epi16(widened(c + 3 * stride + i), q));
     }
-    if (i < stride) a = _mm256_add_epi32(a, products(widened(c + i), g + i));
-    a = _mm256_add_epi32(a, b);
-    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
-    out[r] = _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + r), totals(a0, a1, a2, a3));
+  }
+  for (; r < rows; ++r, c += stride) {
+    __m256i a = _mm256_setzero_si256();
+    for (std::size_t i = 0; i < stride; i += 16) a = _mm256_add_epi32(a, products(widened(c + i), g + i));
+    out[r] = total(a);
   }
 }
 #endif
@@ -63,10 +79,8 @@ TEXTMILL_AVX2 void sums_of_group_avx2(const std::int8_t* c, std::size_t rows, st
       a2 = _mm256_add_epi32(a2, products(row, g[2] + i));
       a3 = _mm256_add_epi32(a3, products(row, g[3] + i));
     }
-    const __m256i all = _mm256_hadd_epi32(_mm256_hadd_epi32(a0, a1), _mm256_hadd_epi32(a2, a3));
     alignas(16) std::int32_t four[kGroup];
-    _mm_store_si128(reinterpret_cast<__m128i*>(four),
-                    _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
+    _mm_store_si128(reinterpret_cast<__m128i*>(four), totals(a0, a1, a2, a3));
     for (std::size_t q = 0; q < kGroup; ++q) out[q * kRows + r] = four[q];
   }
 }
@@ -110,6 +124,51 @@ Rounded round(const Dense& x, const Coarse& coarse, const Query& query) {
           2.0 * x.longest * std::sqrt(error)};
 }
 
+// A query as the rows of one part are asked.
+struct Asked {
+  Query query;
+  Rounded rounded;
+};
+
+Asked ask(const CoarseRows& part, const Query& query) { return {query, round(part.x, part.coarse, query)}; }
+
+struct Block {
+  std::size_t part, begin, end;  // rows of a part
+  std::size_t before;            // rows of the parts before it
+};
+
+// The bounds of up to kRows rows from `first` on, given their sums.
+void make_bounds(const CoarseRows& part, const Asked& asked, std::size_t first, std::size_t rows,
+                 const std::int32_t* sums, float* out) {
+  const float *steps = part.coarse.steps.data() + first, *errors = part.coarse.errors.data() + first;
+  const float t = asked.rounded.t, length = asked.rounded.length;
+  for (std::size_t i = 0; i < rows; ++i) out[i] = static_cast<float>(sums[i]) * t * steps[i] + errors[i] * length;
+  if (part.x.halves.empty()) return;
+  for (std::size_t i = 0; i < rows; ++i) out[i] -= part.x.halves[first + i];
+}
+
+// Offers those of some rows whose bounds reach what is needed; returns how many.
+std::size_t offer(const CoarseRows& part, const Asked& asked, std::size_t first, std::size_t rows, std::size_t before,
+                  const std::int32_t* sums, Best& best) {
+  const Dense& x = part.x;
+  std::array<float, kRows> bounds;
+  make_bounds(part, asked, first, rows, sums, bounds.data());
+  float least = cut(x, asked.query, best.needed(), asked.rounded.allowance);
+  int any = 0;
+  for (std::size_t i = 0; i < rows; ++i) any |= !(bounds[i] < least);
+  if (!any) return 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t r = first + i;
+    if (bounds[i] < least || (!x.allowed.empty() && !x.allowed[r])) continue;
+    best.offer(exact_key(x.kind, x.values.data() + r * x.columns, asked.query.values, x.columns),
+               static_cast<std::int64_t>(before + r));
+    ++count;
+    least = cut(x, asked.query, best.needed(), asked.rounded.allowance);
+  }
+  return count;
+}
+
 }  // namespace
 
 void coarsen(std::span<const float> values, std::size_t columns, std::span<std::int8_t> cells, std::span<float> steps,
@@ -136,72 +195,71 @@ void coarsen(std::span<const float> values, std::size_t columns, std::span<std::
   });
 }
 
-std::size_t search(const Dense& x, const Coarse& coarse, std::span<const Query> queries, Wanted wanted,
+std::size_t search(std::span<const CoarseRows> parts, std::span<const float* const> queries, Wanted wanted,
                    std::span<Best> best, std::size_t threads) {
   const std::size_t size = queries.size();
-  std::vector<Rounded> rounded;
-  std::array<const std::int16_t*, kGroup> g{};
-  for (std::size_t q = 0; q < size; ++q) rounded.push_back(round(x, coarse, queries[q]));
-  for (std::size_t q = 0; q < size; ++q) g[q] = rounded[q].g.data();
-  const std::size_t blocks = (x.rows + kBlock - 1) / kBlock;
-  std::vector<std::vector<Best>> found(blocks);
-  std::vector<std::size_t> read(blocks);
+  std::vector<std::vector<Asked>> asked(parts.size());
+  std::vector<Block> blocks;
+  std::size_t base = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const CoarseRows& part = parts[p];
+    for (const float* values : queries) asked[p].push_back(ask(part, prepare(part.x, values)));
+    for (std::size_t first = 0; first < part.x.rows; first += kBlock)
+      blocks.push_back({p, first, std::min(part.x.rows, first + kBlock), base});
+    base += part.x.rows;
+  }
+  std::vector<std::vector<Best>> found(blocks.size());
+  std::vector<std::size_t> read(blocks.size());
   std::deque<Needed> needed;
   for (std::size_t q = 0; q < size; ++q) needed.emplace_back(wanted.least);
-  base::parallel_for(blocks, threads, [&](std::size_t block) {
+  base::parallel_for(blocks.size(), threads, [&](std::size_t b) {
+    const auto [p, begin, end, before] = blocks[b];
+    const CoarseRows& part = parts[p];
+    const std::vector<Asked>& mine = asked[p];
+    std::array<const std::int16_t*, kGroup> g{};
+    for (std::size_t q = 0; q < size; ++q) g[q] = mine[q].rounded.g.data();
     std::array<std::int32_t, kGroup * kRows> sums;
-    std::vector<Best> mine(size, Best(wanted));
+    std::vector<Best> here(size, Best(wanted));
     std::size_t count = 0;
-    const std::size_t end = std::min(x.rows, (block + 1) * kBlock);
-    for (std::size_t first = block * kBlock; first < end; first += kRows) {
-      const std::size_t rows = std::min(kRows, end - first);
-      make_group_sums(coarse.cells.data() + first * coarse.stride, rows, coarse.stride, g, size, sums.data());
+    for (std::size_t first = begin; first < end; first += kRows) {
+      const std::size_t rows = std::min(kRows, end - first), stride = part.coarse.stride;
+      make_group_sums(part.coarse.cells.data() + first * stride, rows, stride, g, size, sums.data());
       for (std::size_t q = 0; q < size; ++q) {
-        const float t = rounded[q].t, length = rounded[q].length;
-        mine[q].raise(needed[q].get());
-        float least = cut(x, queries[q], mine[q].needed(), rounded[q].allowance);
-        for (std::size_t i = 0; i < rows; ++i) {
-          const std::size_t r = first + i;
-          float bound = static_cast<float>(sums[q * kRows + i]) * t * coarse.steps[r] + coarse.errors[r] * length;
-          if (!x.halves.empty()) bound -= x.halves[r];
-          if (bound < least || (!x.allowed.empty() && !x.allowed[r])) continue;
-          mine[q].offer(exact_key(x.kind, x.values.data() + r * x.columns, queries[q].values, x.columns),
-                        static_cast<std::int64_t>(r));
-          ++count;
-          least = cut(x, queries[q], mine[q].needed(), rounded[q].allowance);
-        }
-        needed[q].raise(mine[q].needed());
+        here[q].raise(needed[q].get());
+        count += offer(part, mine[q], first, rows, before, sums.data() + q * kRows, here[q]);
+        needed[q].raise(here[q].needed());
       }
     }
-    found[block] = std::move(mine);
-    read[block] = count;
+    found[b] = std::move(here);
+    read[b] = count;
   });
   std::size_t count = 0;
-  for (std::size_t block = 0; block < blocks; ++block) {
-    for (std::size_t q = 0; q < size; ++q) best[q].take(found[block][q]);
-    count += read[block];
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (std::size_t q = 0; q < size; ++q) best[q].take(found[b][q]);
+    count += read[b];
   }
   return count;
 }
 
 void reach(const Dense& x, const Coarse& coarse, const Query& query, std::span<const double> least,
            std::vector<std::int64_t>& rows, std::vector<double>& keys, std::size_t threads) {
-  const auto rounded = round(x, coarse, query);
+  const CoarseRows part{x, coarse};
+  const Asked asked = ask(part, query);
   const std::size_t blocks = (x.rows + kBlock - 1) / kBlock;
   std::vector<std::vector<Hit>> found(blocks);
   base::parallel_for(blocks, threads, [&](std::size_t block) {
     std::array<std::int32_t, kRows> sums;
+    std::array<float, kRows> bounds;
     const std::size_t end = std::min(x.rows, (block + 1) * kBlock);
     for (std::size_t first = block * kBlock; first < end; first += kRows) {
       const std::size_t count = std::min(kRows, end - first);
-      make_sums(coarse.cells.data() + first * coarse.stride, count, coarse.stride, rounded.g.data(), sums.data());
+      make_sums(coarse.cells.data() + first * coarse.stride, count, coarse.stride, asked.rounded.g.data(), sums.data());
+      make_bounds(part, asked, first, count, sums.data(), bounds.data());
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t r = first + i;
-        float bound = static_cast<float>(sums[i]) * rounded.t * coarse.steps[r] + coarse.errors[r] * rounded.length;
-        if (!x.halves.empty()) bound -= x.halves[r];
-        const double needed =
-            (x.kind == Kind::product ? least[r] : (least[r] + query.square) / 2.0) - query.margin - rounded.allowance;
-        if (bound < needed || (!x.allowed.empty() && !x.allowed[r])) continue;
+        const double needed = (x.kind == Kind::product ? least[r] : (least[r] + query.square) / 2.0) - query.margin -
+                              asked.rounded.allowance;
+        if (bounds[i] < needed || (!x.allowed.empty() && !x.allowed[r])) continue;
         const double key = exact_key(x.kind, x.values.data() + r * x.columns, query.values, x.columns);
         if (key >= least[r]) found[block].push_back({key, static_cast<std::int64_t>(r)});
       }

@@ -32,8 +32,16 @@ void coarsen(std::span<const float> values, std::size_t columns, std::span<std::
 
 inline constexpr std::size_t kGroup = 4;  // queries for which the rows are read once
 
-// Offers all wanted rows for each of at most kGroup queries to its `best`; returns how many full rows were read.
-std::size_t search(const Dense& x, const Coarse& coarse, std::span<const Query> queries, Wanted wanted,
+// Rows, and the same rounded.
+struct CoarseRows {
+  Dense x;
+  Coarse coarse;
+};
+
+// Offers all wanted rows for each of at most kGroup queries [columns] to its `best`; returns how many full rows were
+// read. Rows of several parts, of equal columns, count as those of one, in the order of the parts: what one part has
+// found bounds the others.
+std::size_t search(std::span<const CoarseRows> parts, std::span<const float* const> queries, Wanted wanted,
                    std::span<Best> best, std::size_t threads);
 
 // Appends to `rows` and `keys`, in the order of rows, those whose key with the query is at least least[row]; least may be

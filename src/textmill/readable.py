@@ -1,4 +1,4 @@
-"""Numbers and text for readers: columns of numbers with the same decimals, counted nouns, text that can be shown.
+"""Numbers and text for readers: columns of numbers with the same decimals, counted nouns, text that can be shown, JSON.
 
     decimals = those that give the greatest number `digits` digits and the least two, less the zeros all of them end in
 
@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["MISSING", "counted", "noun", "numerals", "one_line", "printable", "spelled"]
+__all__ = ["MISSING", "as_json", "counted", "noun", "numerals", "one_line", "printable", "spelled"]
 
 MISSING = "–"  # stands for NaN
 _SINGULARS = {"ies": "y", "sses": "ss", "ches": "ch", "shes": "sh", "xes": "x", "s": ""}  # by the end of the plural
@@ -102,3 +103,27 @@ def spelled(term: str) -> str:
     ('της οδού', 'σ', 'mill')
     """
     return _FINAL_SIGMA.sub("ς", term) if "σ" in term else term
+
+
+def as_json(value: Any, **options: Any) -> str:
+    """A value as JSON, in which letters stand for themselves; a number that is none becomes null, since JSON has no NaN.
+
+    `options` are those of `json.dumps`.
+
+    >>> as_json({"score": float("nan"), "name": "Ä"})
+    '{"score": null, "name": "Ä"}'
+    """
+    from json import dumps  # which most runs of a command do not need
+
+    try:
+        return dumps(value, ensure_ascii=False, allow_nan=False, **options)
+    except ValueError:
+        return dumps(_finite(value), ensure_ascii=False, allow_nan=False, **options)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -26,7 +26,7 @@ from threadpoolctl import ThreadpoolController
 
 from textmill._native import base as native
 from textmill.arrays import Floats
-from textmill.numeric import linalg, sparse
+from textmill.numeric import SparseRows, linalg, sparse
 
 __all__ = [
     "Decomposition",
@@ -147,7 +147,7 @@ def _cholesky_step(Y: Floats) -> Floats | None:
     return None if failed else Y @ (np.triu(inverse) / scale[:, None])
 
 
-def product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
+def product(X: sparse.csr_matrix | SparseRows, D: Floats, threads: int) -> Floats:
     """Return X D; D may have more rows than X has columns, for terms that are not in X yet.
 
     >>> product(sparse.csr_matrix([[1.0, 2.0]]), np.ones((3, 1)), 1).tolist()
@@ -173,12 +173,12 @@ class Projection:
     def __init__(self, components: Floats, divisors: Floats | None = None) -> None:
         self._components, self._divisors = components, divisors
 
-    def __call__(self, X: sparse.csr_matrix, threads: int) -> Floats:
+    def __call__(self, X: sparse.csr_matrix | SparseRows, threads: int) -> Floats:
         """The products of some rows."""
         if X.nnz >= 4 * self._components.shape[1]:
             return product(X, self._whole, threads)
         columns, places = np.unique(X.indices, return_inverse=True)
-        few = sparse.csr_matrix((X.data, places.astype(X.indices.dtype), X.indptr), shape=(X.shape[0], len(columns)))
+        few = SparseRows(X.data, places.astype(np.int32), X.indptr, (X.shape[0], len(columns)))
         return product(few, self._turned(self._components[:, columns]), threads)
 
     @cached_property
@@ -202,7 +202,7 @@ def transposed_product(X: sparse.csr_matrix, D: Floats, threads: int) -> Floats:
     return out
 
 
-def _data(X: sparse.csr_matrix) -> NDArray[Any]:
+def _data(X: sparse.csr_matrix | SparseRows) -> NDArray[Any]:
     """The values in a type that the kernels have."""
     data: NDArray[Any] = X.data
     return data if data.dtype in (np.float64, np.float32, np.int32) else data.astype(np.float64)

@@ -5,6 +5,7 @@ vectorizer   from texts to weighted vectors in one estimator
 distance     distances and similarities of vectors and of all pairs of rows
 index        nearest neighbours; ways of searching: scan, coarse, vafile, inverted; measured: its measures
 growth       arrays that grow at the end; joining: one index of several
+together     several indexes that answer as one
 approximate  nearest neighbours that are found faster and sometimes missed
 shards       one index in many files, on one machine or many
 kdtree       why there is no tree here
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from textmill.vectors.measured import prepare_rows, scores_of
     from textmill.vectors.scan import PrefixScan, Scan
     from textmill.vectors.shards import ShardedIndex, open_shards, write_shards
+    from textmill.vectors.together import Searched, nearest_of_all
     from textmill.vectors.vafile import VAFile
     from textmill.vectors.vectorizer import TextVectorizer
     from textmill.vectors.weighting import NegativeWeights, Vectors, Weighting
@@ -43,6 +45,7 @@ __all__ = [
     "PrefixScan",
     "Ranked",
     "Scan",
+    "Searched",
     "ShardedIndex",
     "TextVectorizer",
     "TreeComparison",
@@ -52,6 +55,7 @@ __all__ = [
     "compare",
     "compare_with_tree",
     "join_indexes",
+    "nearest_of_all",
     "open_shards",
     "pairwise",
     "pairwise_matrix",
@@ -75,6 +79,7 @@ __getattr__, __dir__ = deferred(
         "measured": "prepare_rows scores_of",
         "scan": "PrefixScan Scan",
         "shards": "ShardedIndex open_shards write_shards",
+        "together": "Searched nearest_of_all",
         "vafile": "VAFile",
         "vectorizer": "TextVectorizer",
         "weighting": "NegativeWeights Vectors Weighting",

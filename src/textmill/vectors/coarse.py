@@ -11,7 +11,8 @@ Cost: n d bytes read a query. Memory: a quarter of the vectors, beside them.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from textmill.errors import ModelFileError
 from textmill.model import effective_jobs
 from textmill.vectors.scan import DenseRows, Found, Wish
 
-__all__ = ["CoarseScan"]
+__all__ = ["MANY_QUERIES", "CoarseScan", "search_parts"]
 
 MANY_QUERIES = 100  # from here on products with whole vectors cost less than looking twice
 
@@ -72,31 +73,36 @@ class CoarseScan(DenseRows):
         """Return the wanted rows of each query."""
         if len(Q) >= MANY_QUERIES:
             return self.rest(0).search(Q, wish, n_jobs)
-        view = self._view(wish.allowed)
-        return Found(
-            *native.search_coarse(
-                view,
-                cells=self.cells_,
-                steps=self.steps_,
-                errors=self.errors_,
-                queries=Q,
-                k=wish.k,
-                least=wish.least,
-                threads=effective_jobs(n_jobs),
-            )
-        )
+        parts = [self.coarse_view(wish.allowed)]
+        return Found(*native.search_coarse(parts, Q, k=wish.k, least=wish.least, threads=effective_jobs(n_jobs)))
 
     def reach(self, query: Singles, least: Floats, n_jobs: int) -> tuple[NDArray[np.int64], Floats]:
         """Return rows and keys of those whose key with a query is at least their own."""
-        arrays = {"cells": self.cells_, "steps": self.steps_, "errors": self.errors_}
-        rows, keys = native.reach_coarse(self._view(None), **arrays, query=query[0], least=least, threads=n_jobs)
+        rows, keys = native.reach_coarse(self.coarse_view(None), query=query[0], least=least, threads=n_jobs)
         return rows, keys
+
+    def coarse_view(self, allowed: NDArray[np.uint8] | None) -> Any:
+        """Return the rows and their bytes as native kernels take them."""
+        return native.CoarseView(self._view(allowed), cells=self.cells_, steps=self.steps_, errors=self.errors_)
 
     def check_values(self) -> None:
         """Check what the layout cannot say of rows from a file."""
         super().check_values()
         if self.cells_.shape[1] != _stride(self.vectors_.shape[1]):
             raise ModelFileError(f"{self.cells_.shape[1]} bytes per row do not fit {self.vectors_.shape[1]} columns")
+
+
+def search_parts(
+    scans: Sequence[CoarseScan], masks: Sequence[NDArray[np.uint8] | None], Q: Singles, k: int, threads: int
+) -> Found:
+    """Return the k best rows of all scans for each query, counted through; what one holds bounds the others.
+
+    >>> scans = [CoarseScan.build("product", np.eye(3, dtype=np.float32)) for _ in range(2)]
+    >>> search_parts(scans, [None, None], np.array([[0.6, 0, 0.8]], np.float32), 2, 1).rows.tolist()
+    [2, 5]
+    """
+    parts = [scan.coarse_view(mask) for scan, mask in zip(scans, masks, strict=True)]
+    return Found(*native.search_coarse(parts, Q, k=k, least=-np.inf, threads=threads))
 
 
 def _stride(columns: int) -> int:

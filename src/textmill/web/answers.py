@@ -9,9 +9,10 @@ encode) costs more than to find it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeAlias
+
+from textmill.readable import as_json
 
 __all__ = [
     "Answer",
@@ -62,11 +63,7 @@ def json_bytes(value: Any) -> bytes:
     >>> json_bytes({"score": float("nan"), "name": "Ä"}).decode()
     '{"score":null,"name":"Ä"}'
     """
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+    return as_json(value, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def json_answer(value: Any, code: int = 200) -> Answer:
@@ -84,11 +81,3 @@ def error_answer(refusal: Refusal) -> Answer:
     if refusal.code == 401:
         headers = (*headers, (b"www-authenticate", b"Bearer"))
     return Answer(refusal.code, json_bytes({"error": refusal.words}), headers)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and value - value != 0.0 else value

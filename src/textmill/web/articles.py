@@ -335,7 +335,8 @@ def _article_answer(id: str, sources: dict[str, Source], k: int) -> Answer:  # n
 
 
 def _method(name: str, neighbors: list[Near], reason: str | None) -> dict[str, Any]:
-    return {"name": name, "neighbors": [one._asdict() for one in neighbors], "reason": reason}
+    listed = [{"id": one, "title": title, "score": score} for one, title, score in neighbors]
+    return {"name": name, "neighbors": listed, "reason": reason}
 
 
 def _values(query: bytes) -> dict[str, str]:

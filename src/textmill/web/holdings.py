@@ -21,7 +21,16 @@ import numpy as np
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import load
-from textmill.tasks.similarity import Article, Collection, Matches, NeighborTable, Question, Snapshot, StaleModel
+from textmill.tasks.similarity import (
+    Article,
+    Collection,
+    Matches,
+    NeighborTable,
+    Question,
+    Snapshot,
+    StaleModel,
+    similarities,
+)
 from textmill.web.answers import Refusal
 from textmill.web.indexes import Near, near_of
 
@@ -77,7 +86,7 @@ class MethodSource:
             row = int(np.searchsorted(table.numbers_, self._snapshot.place(identifier).number))
             members = table.neighbors_[row, :k]
             members = members[members >= 0]
-            scores = _scores(table.measure_, table.keys_[row, : len(members)])
+            scores = similarities(table.measure_, table.keys_[row, : len(members)]).tolist()
             return [Near(*self._shown(number), score) for number, score in zip(members.tolist(), scores, strict=True)]
         return near_of(self._collection.query(id=identifier, method=self.name, k=k))
 
@@ -190,15 +199,6 @@ class Upload:
         if not isinstance(document, dict) or not isinstance(document.get("text"), str):
             raise DataError(f"line {self.line} is no object with a text; send lines such as {{'id': ..., 'text': ...}}")
         return document
-
-
-def _scores(measure: str, keys: Any) -> list[float]:
-    """Scores of keys, as `tasks.similarity` has them: larger for nearer documents."""
-    from textmill.vectors import scores_of
-
-    scores = scores_of(measure, np.asarray(keys))
-    scores = scores if measure == "cosine" else 1.0 - scores if measure == "hellinger" else 1.0 / (1.0 + scores)
-    return [float(score) for score in scores]
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

@@ -45,8 +45,10 @@ class Service:
         """Refuse a text that is too long, or that holds half a character."""
         if len(text) > self.settings.limits.text:
             raise Refusal(422, f"the text has {len(text)} characters; the limit is {self.settings.limits.text}")
-        if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise Refusal(422, "the text holds half a character (a lone surrogate); send UTF-8")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise Refusal(422, "the text holds half a character (a lone surrogate); send UTF-8") from None
         return text
 
     def check_k(self, k: int) -> int:

@@ -16,7 +16,7 @@ from textmill.errors import DataError
 from textmill.tasks import Collection, SimilarDocuments
 from textmill.tasks.similarity import Method, NeighborTable, building
 from textmill.topics import LDA, LSA, PCA
-from textmill.vectors import Index, TextVectorizer, Weighting
+from textmill.vectors import Index, Searched, TextVectorizer, Weighting
 
 pytestmark = pytest.mark.filterwarnings("ignore::textmill.tasks.similarity.StaleModel")
 
@@ -94,7 +94,7 @@ def test_lists_by_tiles_are_those_of_single_searches(kind: str, size: int, colum
     X = np.round(generator.random((size, columns)) * 3) + (kind == "hellinger")  # many ties and copies
     X = X / X.sum(axis=1, keepdims=True) if kind == "hellinger" else X - 1
     index = Index(measure=kind).fit(X)
-    parts = [building.Searched(index)]
+    parts = [Searched(index)]
     table = NeighborTable()
     table.numbers_, table.measure_ = index.ids_, kind
     results = []

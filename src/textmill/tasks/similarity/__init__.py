@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         word_intrusion,
     )
     from textmill.tasks.similarity.languages import FieldVectors, LanguageModels, fit_joint_space, mate_retrieval
-    from textmill.tasks.similarity.methods import Method, make_method
+    from textmill.tasks.similarity.methods import Method, make_method, similarities
     from textmill.tasks.similarity.mixtures import MixturePart, TopicRow, draw_mixture, mixture_parts, topic_table
     from textmill.tasks.similarity.neighbors import NeighborTable
     from textmill.tasks.similarity.questions import Question
@@ -127,6 +127,7 @@ __all__ = [
     "score_matrix",
     "score_topic_intrusion",
     "score_word_intrusion",
+    "similarities",
     "source_statistics",
     "table_rows",
     "topic_intrusion",
@@ -156,7 +157,7 @@ __getattr__, __dir__ = deferred(
         "hubs": "Hub HubReport correct_hubs find_hubs",
         "intrusion": "IntrusionTask score_topic_intrusion score_word_intrusion topic_intrusion word_intrusion",
         "languages": "FieldVectors LanguageModels fit_joint_space mate_retrieval",
-        "methods": "Method make_method",
+        "methods": "Method make_method similarities",
         "mixtures": "MixturePart TopicRow draw_mixture mixture_parts topic_table",
         "neighbors": "NeighborTable",
         "questions": "Question",

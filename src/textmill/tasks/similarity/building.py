@@ -19,9 +19,9 @@ from textmill.errors import DataError
 from textmill.model import load
 from textmill.progress import start
 from textmill.tasks.similarity.documents import SimilarDocuments
-from textmill.tasks.similarity.merging import Searched, merge_nearest, stacked
+from textmill.tasks.similarity.merging import merge_nearest, stacked
 from textmill.tasks.similarity.snapshot import Snapshot
-from textmill.vectors import Index
+from textmill.vectors import Index, Searched
 
 __all__ = ["STRETCH", "Building", "alive_numbers", "list_arrays", "model_name", "parts_of", "search_lists", "some_row"]
 

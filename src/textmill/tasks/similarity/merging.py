@@ -7,16 +7,15 @@ index of all the rows would give.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from textmill.arrays import Floats, Ints
 from textmill.numeric import SparseRows, is_sparse
-from textmill.vectors import Index
+from textmill.vectors import Searched, nearest_of_all
 
-__all__ = ["Searched", "merge_nearest", "stacked"]
+__all__ = ["merge_nearest", "stacked"]
 
 
 def stacked(pieces: Sequence[Any]) -> Any:
@@ -40,15 +39,6 @@ def stacked(pieces: Sequence[Any]) -> Any:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """An index, the numbers of it that may be found (None for all), and those that may not."""
-
-    index: Index
-    allow: Ints | None = None
-    deny: Ints | None = None
-
-
 def merge_nearest(
     parts: Sequence[Searched], rows: Any, k: int, without: Sequence[set[int]] = ()
 ) -> list[tuple[Ints, Floats]]:
@@ -56,33 +46,21 @@ def merge_nearest(
 
     Where vectors are sparse and compared by cosine, one without anything in common with a row is not near it.
 
+    >>> from textmill.vectors import Index
     >>> one, other = Index().fit([[1.0, 0.0]]), Index().fit([[0.6, 0.8]], ids=[7])
     >>> merge_nearest([Searched(one), Searched(other)], np.array([[0, 1]], np.float32), 1)[0][0].tolist()
     [7]
     """
     count = rows.shape[0]
-    wanted = k + max(map(len, without), default=0)
-    queries, numbers, keys = [], [], []
-    for part in parts:
-        if part.allow is not None and not len(part.allow):
-            continue
-        deny = part.deny if part.deny is not None and len(part.deny) else None
-        ranked = part.index.nearest(rows, k=wanted, allow=part.allow, deny=deny)
-        queries.append(np.repeat(np.arange(count), np.diff(ranked.offsets)))
-        numbers.append(ranked.ids)
-        keys.append(ranked.keys)
-    if not queries:
-        return [(np.zeros(0, np.int64), np.zeros(0))] * count
-    query, number, key = np.concatenate(queries), np.concatenate(numbers), np.concatenate(keys)
-    if is_sparse(rows) and parts[0].index.measure == "cosine":
-        common = key > 0
-        query, number, key = query[common], number[common], key[common]
-    order = np.lexsort((number, -key, query))
-    bounds = np.searchsorted(query[order], np.arange(count + 1))
+    offsets, numbers, keys = nearest_of_all(parts, rows, k=k + max(map(len, without), default=0))
+    positive = is_sparse(rows) and bool(parts) and parts[0].index.measure == "cosine"
     answers = []
     for i in range(count):
-        some = order[bounds[i] : bounds[i + 1]]
+        number, key = numbers[offsets[i] : offsets[i + 1]], keys[offsets[i] : offsets[i + 1]]
+        if positive:
+            number, key = number[key > 0], key[key > 0]
         if without and without[i]:
-            some = some[~np.isin(number[some], list(without[i]))]
-        answers.append((number[some[:k]], key[some[:k]]))
+            others = ~np.isin(number, list(without[i]))
+            number, key = number[others], key[others]
+        answers.append((number[:k], key[:k]))
     return answers

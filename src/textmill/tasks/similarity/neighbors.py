@@ -35,9 +35,9 @@ from textmill.tasks.similarity.building import (
     some_row,
 )
 from textmill.tasks.similarity.documents import Matches, SimilarDocuments
-from textmill.tasks.similarity.merging import Searched, merge_nearest, stacked
+from textmill.tasks.similarity.merging import merge_nearest, stacked
 from textmill.tasks.similarity.methods import similarities
-from textmill.vectors import Growing
+from textmill.vectors import Growing, Searched
 
 if TYPE_CHECKING:
     from distributed import Client

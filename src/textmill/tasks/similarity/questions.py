@@ -24,9 +24,10 @@ from textmill.tasks.similarity.articles import Article
 from textmill.tasks.similarity.documents import Matches
 from textmill.tasks.similarity.filters import Where
 from textmill.tasks.similarity.fusion import fuse_ranks
-from textmill.tasks.similarity.merging import Searched, merge_nearest, stacked
+from textmill.tasks.similarity.merging import merge_nearest, stacked
 from textmill.tasks.similarity.methods import Method, similarities
 from textmill.tasks.similarity.snapshot import Snapshot
+from textmill.vectors import Searched
 
 __all__ = ["Question", "ask", "rank"]
 

@@ -17,7 +17,7 @@ Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -257,6 +257,19 @@ class LSA(TopicModel):
         threads = effective_jobs(self.n_jobs)
         for chunk in self._chunks(X, self.chunk_size).over(self.components_.shape[1], type(self).__name__):
             yield projection(chunk, threads)
+
+    def rows(self, documents: Iterable[Any]) -> Floats:
+        """Return what `transform` does of a few texts, for small jobs: a question costs its own words and little else.
+
+        >>> texts = ["to be", "or not", "to do"]
+        >>> model = LSA(n_topics=2, vectorizer=TextVectorizer(), random_state=0).fit(texts)
+        >>> bool((model.rows(["not to be"]) == model.transform(["not to be"])).all())
+        True
+        """
+        check_fitted(self)
+        if self.vectorizer_ is None:
+            return self.transform(documents)
+        return Projection(self.components_)(self.vectorizer_.rows(documents), 1)
 
     def intervals(self) -> Floats:
         """Return for each factor the interval that holds the true singular value, (k, 2); inf where none is known.
