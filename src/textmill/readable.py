@@ -106,7 +106,7 @@ def spelled(term: str) -> str:
 
 
 def as_json(value: Any, **options: Any) -> str:
-    """A value as JSON, in which letters stand for themselves; a number that is none becomes null, since JSON has no NaN.
+    """A value as JSON, in which letters stand for themselves; NaN and infinity, which JSON does not have, become null.
 
     `options` are those of `json.dumps`.
 

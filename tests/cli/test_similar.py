@@ -286,3 +286,51 @@ def test_models_are_trained_anew_without_new_documents(tmp_path: Path, capsys: p
     assert said(capsys, "similar", "upsert", library, "--rebuild")[:2] == (0, "0 documents written, 308 in all\n")
     assert Collection.open(library).snapshot.manifest["methods"] != before
     assert "nothing to write" in said(capsys, "similar", "upsert", library)[2]
+
+
+PAPERS = [
+    {"id": "p1", "text": "ideals of a commutative ring", "authors": "Noether, Emmy"},
+    {"id": "p2", "text": "chains of prime ideals of a ring", "authors": ["Krull, Wolfgang", "Noether, Emmy"]},
+    {"id": "p3", "text": "prime ideals in a ring of power series", "authors": "Zariski, Oscar"},
+    {"id": "p4", "text": "trees and graphs", "authors": "Cayley, Arthur"},
+]
+
+
+def test_people_are_suggested(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    papers, library = tmp_path / "papers.jsonl", str(tmp_path / "papers")
+    papers.write_text("".join(json.dumps(row) + "\n" for row in PAPERS))
+    said(capsys, "similar", "collect", str(papers), "-o", library, "--method", "tfidf")
+    code, out, _ = said(capsys, "similar", "reviewers", library, "--id", "p1")
+    header, *rows = out.splitlines()
+    assert (code, header) == (0, "name\tvotes\tarticles")
+    assert [row.split("\t")[::2] for row in rows] == [["Zariski, Oscar", "p3"]]
+    out = said(capsys, "similar", "reviewers", library, "--id", "p1", "--coauthors", "--json")[1]
+    assert {json.loads(line)["name"] for line in out.splitlines()} == {"Krull, Wolfgang", "Zariski, Oscar"}
+    asked = ["similar", "reviewers", library, "--text", "prime ideals", "--without", "zariski,  oscar", "--json"]
+    names = [json.loads(line)["name"] for line in said(capsys, *asked)[1].splitlines()]
+    assert names == ["Noether, Emmy", "Krull, Wolfgang"]
+    figures = json.loads(said(capsys, "similar", "reviewers", library, "--evaluate", "-k", "2", "--json")[1])
+    assert (figures["articles"], figures["people"]) == (2, 4)
+    assert "nobody is suggested" in said(capsys, "similar", "reviewers", library, "--text", "zebra")[2]
+    assert "exactly one of" in said(capsys, "similar", "reviewers", library)[2]
+    assert "pass no --text" in said(capsys, "similar", "reviewers", library, "--evaluate", "--text", "a")[2]
+    assert "name the field" in said(capsys, "similar", "reviewers", library, "--id", "p1", "--field", "editors")[2]
+
+
+def test_a_graph_answers_as_the_index_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("usearch")
+    model, index, questions = (tmp_path / name for name in ("lsa.mill", "index.mill", "asked.jsonl"))
+    texts = [document.text for document in read_documents(sample_path())]
+    LSA(n_topics=20, vectorizer=TextVectorizer(), random_state=0).fit(texts).save(model)
+    said(capsys, "similar", "index", str(sample_path()), "-o", str(index), "--model", str(model))
+    questions.write_text("".join(json.dumps({"id": str(n), "text": text}) + "\n" for n, text in enumerate(texts[:20])))
+    ask = ["similar", "query", str(index), "--file", str(questions), "-k", "5", "--json"]
+    exact = [json.loads(line)["found"] for line in said(capsys, *ask)[1].splitlines()]
+    code, out, error = said(capsys, *ask, "--approximate")
+    near = [json.loads(line)["found"] for line in out.splitlines()]
+    assert code == 0
+    assert error.startswith("the graph finds ")
+    right = {(n, one["id"]): one["score"] for n, some in enumerate(exact) for one in some}
+    assert sum((n, one["id"]) in right for n, some in enumerate(near) for one in some) >= 90
+    assert all(right.get((n, one["id"]), one["score"]) == one["score"] for n, some in enumerate(near) for one in some)
+    assert "--approximate asks one index" in said(capsys, *ask, "--approximate", "--where", "subject=sea")[2]

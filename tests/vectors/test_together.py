@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from textmill.vectors import Index, Searched, TextVectorizer, nearest_of_all, to
 
 def parts_of(X: np.ndarray, cuts: list[int], measure: str, method: str = "auto") -> list[Searched]:
     bounds = [0, *sorted(cuts), len(X)]
-    stretches = [(begin, end) for begin, end in zip(bounds, bounds[1:], strict=False) if begin < end]
+    stretches = [(begin, end) for begin, end in pairwise(bounds) if begin < end]
     return [
         Searched(Index(measure=measure, method=method).fit(X[begin:end], ids=np.arange(begin, end)))
         for begin, end in stretches

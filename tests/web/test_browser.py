@@ -144,12 +144,15 @@ def driver() -> Iterator[Any]:
 def server(paths: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Threaded]:
     """All files, and a collection with a hostile article."""
     folder = tmp_path_factory.mktemp("seen")
-    rows = [{**one, "year": 1990 + place % 5} for place, one in enumerate(sample_articles())]
+    rows = [
+        {**one, "year": 1990 + place % 5, "authors": f"Person {place % 40}; {HOSTILE}{place % 7}"}
+        for place, one in enumerate(sample_articles())
+    ]
     rows.append(
         {"id": "<b>'\"&/?#", "title": HOSTILE, "text": HOSTILE + " the moon and the tides", "year": HOSTILE[:4]}
     )
     rows[-1]["year"] = 1993
-    rows[-1]["note"] = HOSTILE
+    rows[-1]["note"] = rows[-1]["authors"] = HOSTILE
     Collection.create(folder / "library", rows, methods=["tfidf", "lsa"], random_state=0)
     settings = Settings(paths, port=0, collection=str(folder / "library"), judgements=str(folder / "judgements.sqlite"))
     server = Threaded(settings)
@@ -231,6 +234,9 @@ def test_articles_by_mouse(browser: Browser) -> None:
     browser.one("button.again").click()
     browser.says("More like those judged relevant")
     browser.says("Towards 1 relevant", ".feedback")
+    browser.one("button.who").click()
+    browser.says("Who could review it")
+    browser.until(lambda: browser.all(".reviewers li a"))
     browser.driver.back()
     browser.says("Found")
     browser.driver.forward()
@@ -255,6 +261,9 @@ def test_articles_by_keyboard(browser: Browser) -> None:
     browser.tab_to("button.again")
     browser.keys(Keys.ENTER)
     browser.says("More like those judged relevant")
+    browser.tab_to("button.who")
+    browser.keys(Keys.ENTER)
+    browser.says("Who could review it")
     browser.tab_to(".grades button")
     browser.keys(Keys.SPACE)
     browser.until(lambda: browser.text("#status"))

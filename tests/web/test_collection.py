@@ -280,3 +280,20 @@ def test_kill_in_an_upload_loses_nothing_that_was_confirmed(serve: Callable[...,
     sender.join(30)
     held = set(Collection.open(library).ids())
     assert set(confirmed) <= held
+
+
+def test_people_are_suggested_for_an_article(server_of: Callable[..., Any], tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "text": "ideals of a ring", "authors": "Noether, Emmy"},
+        {"id": "b", "text": "prime ideals of a ring", "authors": f"Krull, Wolfgang; {HOSTILE}"},
+        {"id": "c", "text": "trees and graphs", "authors": "Cayley, Arthur"},
+    ]
+    Collection.create(tmp_path / "people", rows, methods=["tfidf", "lsa"], n_topics=2, random_state=0)
+    server = server_of((), collection=str(tmp_path / "people"))
+    with httpx.Client(base_url=server.address, timeout=60) as client:
+        people = client.get("/api/v1/articles/reviewers?id=a&k=2").json()
+        assert {one["name"] for one in people} == {"Krull, Wolfgang", HOSTILE}
+        assert [one["articles"] for one in people] == [["b"], ["b"]]
+        for query, code in [("id=nobody", 404), ("id=a&k=0", 422), ("id=a&field=editors", 422), ("", 422)]:
+            assert client.get(f"/api/v1/articles/reviewers?{query}").status_code == code
+        assert client.get(f"/api/v1/articles/reviewers?id=a&field={'x' * 300}").status_code == 422

@@ -14,6 +14,7 @@ from textmill.cli._reading import Reading, with_options
 from textmill.cli._similar_analysis import app as analysis
 from textmill.cli._similar_collections import Documents, is_collection, open_library, show_matches
 from textmill.cli._similar_collections import app as collections
+from textmill.cli._similar_reviewers import app as reviewing
 from textmill.cli._similar_upkeep import app as upkeep
 from textmill.cli._tables import Printed
 
@@ -21,6 +22,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(collections)
 app.add_typer(analysis)
 app.add_typer(upkeep)
+app.add_typer(reviewing)
 
 _Index = Annotated[
     Path, typer.Argument(metavar="INDEX", help="Index made by `textmill similar index`, or a collection.")
@@ -93,6 +95,9 @@ def query(
     cluster: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler whose workers can read the indexes.")
     ] = None,
+    approximate: Annotated[
+        bool, typer.Option("--approximate", help="Search by a graph, which may miss some; for files of many questions.")
+    ] = False,
     json: JsonLines = False,
 ) -> None:
     """Print the documents nearest to a text, a document or each document of a file: score, id and title or beginning.
@@ -103,6 +108,8 @@ def query(
     from textmill.model import load
     from textmill.tasks import SimilarDocuments, query_shards
 
+    if approximate and (len(indexes) > 1 or indexes[0].is_dir() or where or like or unlike or id or cluster):
+        raise DataError("--approximate asks one index of `textmill similar index` for --text or --file; leave out more")
     if is_collection(indexes) or where or like or unlike or documents:
         if len(indexes) > 1 or cluster is not None:
             raise DataError("--where, --like and --unlike ask one INDEX in this process; pass one and no --cluster")
@@ -138,10 +145,11 @@ def query(
         asked = [("query", text)] if text is not None else []
         if file is not None:
             asked = [(one.id, one.text) for one in reading.documents([file])]
-        names, results = (
-            [name for name, _ in asked],
-            query_shards(indexes, [str(t) for _, t in asked], k=k, cluster=cluster),
-        )
+        names, texts = [name for name, _ in asked], [str(t) for _, t in asked]
+        if approximate:
+            results = _ask_graph(load(indexes[0], expect=SimilarDocuments), texts, k)
+        else:
+            results = query_shards(indexes, texts, k=k, cluster=cluster)
     columns = {"query": ""} if file is not None else {}
     table = None if json else Printed(columns | {"score": ".4f", "id": "", "title": ""})
     for name, matches in zip(names, results, strict=True):
@@ -222,6 +230,15 @@ def pairs(
     table = Printed({"score": ".4f", "left": "", "right": ""}, json=json)
     for left, right, score in near:
         table.row(left=left, right=right, score=score)
+
+
+def _ask_graph(similar: Any, texts: list[str], k: int) -> Any:
+    """Answers by a graph of the index; how much of the truth it finds is said beside them."""
+    from textmill.vectors import ApproximateIndex
+
+    graph = ApproximateIndex().fit(similar.index_)
+    typer.echo(f"the graph finds {graph.recall_:.1%} of the nearest documents", err=True)
+    return similar.query(texts, k=k, approximate=graph)
 
 
 def _show(name: str, matches: Any, table: Printed | None) -> None:

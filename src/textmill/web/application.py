@@ -32,6 +32,7 @@ from textmill.web.logs import Log
 from textmill.web.models import models_router
 from textmill.web.names import names_router
 from textmill.web.pages import API_POLICY, VIEWS, Pages
+from textmill.web.people import people_router
 from textmill.web.service import Service
 from textmill.web.settings import Settings
 from textmill.web.tally import Tally
@@ -116,6 +117,7 @@ def create_app(
         uploads_router(service, articles),
         feedback_router(service),
         upkeep_router(service),
+        people_router(service),
         topics_router(service),
         texts_router(service),
         names_router(service),

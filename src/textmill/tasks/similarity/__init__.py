@@ -9,7 +9,7 @@ explaining   why two documents are similar
 comparison   where two methods disagree; duplicates: pairs that are nearly the same
 agreement    neighbors and subject classes, with heat maps; classes: schemes of codes
 ablation     what formulas bring; diagnostics: how words, topics and scores of a collection have changed
-subjects     SubjectClassifier: codes suggested for texts
+subjects     SubjectClassifier: codes suggested for texts; reviewers: people suggested for them
 mixtures     topics as tables and charts; intrusion: what people see in them
 languages    a model for each language, or one space for all; vectors from elsewhere
 reading      documents from bags of words, statistics of sources; exports: tables and static pages
@@ -55,6 +55,13 @@ if TYPE_CHECKING:
     from textmill.tasks.similarity.neighbors import NeighborTable
     from textmill.tasks.similarity.questions import Question
     from textmill.tasks.similarity.reading import SourceStatistics, bag_articles, source_statistics
+    from textmill.tasks.similarity.reviewers import (
+        Reviewer,
+        ReviewerFigures,
+        evaluate_reviewers,
+        names_of,
+        suggest_reviewers,
+    )
     from textmill.tasks.similarity.scoring import pair_scores, score_matrix
     from textmill.tasks.similarity.shards import DocumentShard
     from textmill.tasks.similarity.snapshot import FieldSummary, Snapshot
@@ -85,6 +92,8 @@ __all__ = [
     "PairOfScores",
     "Period",
     "Question",
+    "Reviewer",
+    "ReviewerFigures",
     "ScoreSample",
     "SharedPart",
     "SimilarDocuments",
@@ -107,6 +116,7 @@ __all__ = [
     "draw_mixture",
     "duplicate_groups",
     "evaluate_classes",
+    "evaluate_reviewers",
     "explain_similarity",
     "export_neighbors",
     "feature_scores",
@@ -119,6 +129,7 @@ __all__ = [
     "make_method",
     "mate_retrieval",
     "mixture_parts",
+    "names_of",
     "near_duplicates",
     "neighbor_rows",
     "pair_scores",
@@ -129,6 +140,7 @@ __all__ = [
     "score_word_intrusion",
     "similarities",
     "source_statistics",
+    "suggest_reviewers",
     "table_rows",
     "topic_intrusion",
     "topic_table",
@@ -162,6 +174,7 @@ __getattr__, __dir__ = deferred(
         "neighbors": "NeighborTable",
         "questions": "Question",
         "reading": "SourceStatistics bag_articles source_statistics",
+        "reviewers": "Reviewer ReviewerFigures evaluate_reviewers names_of suggest_reviewers",
         "scoring": "pair_scores score_matrix",
         "shards": "DocumentShard",
         "snapshot": "FieldSummary Snapshot",

@@ -27,7 +27,7 @@ from textmill.model import Estimator, Model, Saved, StringTable, check_fitted, c
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.tables import Column, Table, beginning
-from textmill.vectors import Index, Neighbors, TextVectorizer, Weighting
+from textmill.vectors import ApproximateIndex, Index, Neighbors, TextVectorizer, Weighting
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -199,8 +199,20 @@ class SimilarDocuments(Estimator, Model):
         k: int = 10,
         allow: Sequence[str] | None = None,
         deny: Sequence[str] | None = None,
+        approximate: ApproximateIndex | None = None,
     ) -> list[Matches]:
-        """Return the k documents nearest to each text, of those in `allow` if given, without those in `deny`."""
+        """Return the k documents nearest to each text, of those in `allow` if given, without those in `deny`.
+
+        `approximate` is a graph of `index_`, by which most of them are found without reading all vectors.
+
+        >>> from textmill.topics import LSA
+        >>> from textmill.vectors import ApproximateIndex, TextVectorizer
+        >>> texts = ["old mill", "the sea", "mill and sea", "a storm at sea"]
+        >>> words = TextVectorizer(weighting=Weighting(idf="n/d"))
+        >>> similar = SimilarDocuments(model=LSA(n_topics=3, vectorizer=words).fit(texts)).fit(texts)
+        >>> similar.query(["the sea"], k=1, approximate=ApproximateIndex().fit(similar.index_))[0].ids
+        ['1']
+        """
         check_range("k", k, at_least=1, whole=True)
         check_fitted(self)
         if isinstance(texts, str):
@@ -211,7 +223,12 @@ class SimilarDocuments(Estimator, Model):
         filters = {"allow": self._filter(allow), "deny": self._filter(deny)}
         model = self._model()
         vectors = getattr(model, "rows", model.transform)  # plain arrays where there are some
-        answers = iter(self.index_.query(vectors(asked), k=k, **filters)) if asked else iter(())
+        if approximate is None:
+            answers = iter(self.index_.query(vectors(asked), k=k, **filters)) if asked else iter(())
+        else:
+            if allow is not None or deny is not None or approximate.index_ is not self.index_:
+                raise DataError("a graph is asked without filters, and must be made of index_; leave it out here")
+            answers = iter(approximate.query(vectors(asked), k=k)) if asked else iter(())
         return [
             self._named(next(answers)) if is_known else Matches([], np.zeros(0), _UNKNOWN) for is_known in have_terms
         ]

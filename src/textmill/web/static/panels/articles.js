@@ -71,7 +71,7 @@ async function article(values, contents) {
     title: found.title || found.id,
     content: [h("p", { class: "id" }, found.id), ...(held ? shown(...held) : []), h("h2", {}, "Similar articles"),
       h("div", { class: "methods" }, found.methods.map((method) => list(method, judge(method)))),
-      ...(contents.collection ? again(id) : []), h("p", {}, h("a", { href: "/articles" }, "All articles"))],
+      ...(contents.collection ? again(id) : []), ...(held && held[0].fields.authors ? reviewers(id) : []), h("p", {}, h("a", { href: "/articles" }, "All articles"))],
   };
 }
 
@@ -89,6 +89,23 @@ function again(id) {
     }
   };
   return [h("p", {}, h("button", { type: "button", class: "again", onclick: look }, "Search again with the judgements")), results];
+}
+
+// People whose own articles are near: who could review this one.
+function reviewers(id) {
+  const results = h("div", { class: "reviewers" });
+  const look = async () => {
+    try {
+      const people = await get("/articles/reviewers", { id, k: 5 });
+      const items = people.map((one) => h("li", {}, h("bdi", {}, one.name), h("span", { class: "score" }, ` ${one.votes.toFixed(4)} `),
+        one.articles.slice(0, 3).flatMap((other) => [h("a", { href: `/articles?${new URLSearchParams({ id: other })}` }, h("bdi", {}, other)), " "])));
+      results.replaceChildren(h("h2", {}, "Who could review it"), people.length ? h("ol", {}, items) : h("p", {}, "Nobody who may be asked has an article near to it."));
+      say(`${people.length} people`);
+    } catch (fault) {
+      say(`not found: ${fault.message}`);
+    }
+  };
+  return [h("p", {}, h("button", { type: "button", class: "who", onclick: look }, "Who could review it?")), results];
 }
 
 function shown(article, mixtures) {
