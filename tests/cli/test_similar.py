@@ -334,3 +334,27 @@ def test_a_graph_answers_as_the_index_does(tmp_path: Path, capsys: pytest.Captur
     assert sum((n, one["id"]) in right for n, some in enumerate(near) for one in some) >= 90
     assert all(right.get((n, one["id"]), one["score"]) == one["score"] for n, some in enumerate(near) for one in some)
     assert "--approximate asks one index" in said(capsys, *ask, "--approximate", "--where", "subject=sea")[2]
+
+
+def test_sources_in_other_encodings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain, old, library = tmp_path / "plain.jsonl", tmp_path / "old.jsonl", str(tmp_path / "library")
+    plain.write_text('{"id": "p1", "text": "die Mühle am Bach"}\n{"id": "p2", "text": "das Meer"}\n', encoding="utf-8")
+    old.write_bytes(
+        '{"id": "o1", "text": "die alte Mühle"}\n'.encode("latin-1") + b'{"id": "o2", "text": "das Haus"}\n'
+    )
+    code, _, error = said(capsys, "similar", "collect", str(plain), str(old), "-o", library, "--method", "tfidf")
+    assert code == 1
+    assert error.startswith(f"textmill: {old}:1:")
+    assert "UTF-8" in error
+    assert error.count("\n") == 1
+    said(capsys, "similar", "collect", str(plain), "-o", library, "--method", "tfidf")
+    code, out, _ = said(capsys, "similar", "upsert", library, str(old), "--encoding", "latin-1")
+    assert (code, out.splitlines()[0]) == (0, "2 documents written, 4 in all")
+    found = json.loads(said(capsys, "similar", "query", library, "--text", "Mühle", "-k", "2", "--json")[1])["found"]
+    assert {one["id"] for one in found} == {"p1", "o1"}
+    said(capsys, "similar", "remove", library, "o1")
+    with pytest.raises(SystemExit):
+        main(["similar", "upsert", library, str(old), "--errors", "skip"])
+    captured = capsys.readouterr()
+    assert "1 bad record skipped" in captured.err
+    assert captured.out.splitlines()[-1] == "1 document written, 3 in all"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -44,7 +45,7 @@ def test_parts_answer_as_one_index(
     parts = parts_of(X, [min(cut, rows) for cut in cuts], measure, method)
     deny = np.flatnonzero(random.random(rows) < 0.2)
     expected = whole.nearest(prepared, k=k, deny=deny)
-    answer = nearest_of_all([part._replace(deny=deny) for part in parts], prepared, k=k)
+    answer = nearest_of_all([replace(part, deny=deny) for part in parts], prepared, k=k)
     for mine, its in zip(answer, expected, strict=True):
         np.testing.assert_array_equal(mine, its)
 
@@ -59,7 +60,7 @@ def test_dense_parts_are_searched_in_one_call(monkeypatch: pytest.MonkeyPatch) -
     answer = nearest_of_all(parts, rows, k=3)
     assert calls == [1]
     some = np.arange(150)  # with a filter each is asked for itself
-    narrowed = nearest_of_all([part._replace(allow=some) for part in parts], rows, k=3)
+    narrowed = nearest_of_all([replace(part, allow=some) for part in parts], rows, k=3)
     assert calls == [1]
     assert answer.ids[0] == narrowed.ids[0] == 0
     assert narrowed.ids.max() < 150

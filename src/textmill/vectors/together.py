@@ -10,7 +10,8 @@ their answers merged. Keys are exact, so both give the same bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from textmill.vectors.index import Index, Ranked
 __all__ = ["Searched", "nearest_of_all"]
 
 
-class Searched(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Searched:
     """An index, the ids of it that may be found (None for all), and those that may not."""
 
     index: Index
@@ -48,12 +50,12 @@ def _are_coarse(parts: Sequence[Searched], rows: Any) -> bool:
     """Whether one search of bytes does for all: dense vectors, few questions, no filter, ids that rise."""
     if is_sparse(rows) or len(rows) >= MANY_QUERIES or not rows.any(axis=1).all():
         return False
-    for _, allow, _ in parts:
-        if allow is not None:
-            return False
     last = -1
-    for index, _, _ in parts:
+    for part in parts:
+        index = part.index
         check_fitted(index)
+        if part.allow is not None:
+            return False
         if not isinstance(index._engine, CoarseScan) or index.columns_ != rows.shape[1] or not len(index.ids_):
             return False
         if index.measure != parts[0].index.measure or index.ids_[0] <= last:
@@ -63,7 +65,7 @@ def _are_coarse(parts: Sequence[Searched], rows: Any) -> bool:
 
 
 def _at_once(parts: Sequence[Searched], rows: Any, k: int) -> Ranked:
-    masks = [index._allowed(None, deny if deny is not None and len(deny) else None) for index, _, deny in parts]
+    masks = [part.index._allowed(None, _some(part.deny)) for part in parts]
     scans = [part.index._engine for part in parts]
     found = search_parts(scans, masks, rows, k, effective_jobs(parts[0].index.n_jobs))
     starts = np.cumsum([0, *map(len, scans)])
@@ -78,8 +80,8 @@ def _at_once(parts: Sequence[Searched], rows: Any, k: int) -> Ranked:
 def _merged(parts: Sequence[Searched], rows: Any, k: int) -> Ranked:
     count = rows.shape[0]
     queries, ids, keys = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
-    for index, allow, deny in parts:
-        ranked = index.nearest(rows, k=k, allow=allow, deny=deny if deny is not None and len(deny) else None)
+    for part in parts:
+        ranked = part.index.nearest(rows, k=k, allow=part.allow, deny=_some(part.deny))
         queries.append(np.repeat(np.arange(count), np.diff(ranked.offsets)))
         ids.append(ranked.ids)
         keys.append(ranked.keys)
@@ -89,3 +91,8 @@ def _merged(parts: Sequence[Searched], rows: Any, k: int) -> Ranked:
     order = order[rank < k]
     offsets = np.searchsorted(query[order], np.arange(count + 1)).astype(np.int64)
     return Ranked(offsets, members[order], key[order])
+
+
+def _some(ids: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    """Ids, None where there are none."""
+    return ids if ids is not None and len(ids) else None

@@ -139,6 +139,7 @@ class Holdings:
 
     def _sources(self) -> dict[str, MethodSource]:
         self._seen = self.collection.snapshot
+        self._seen.hash_ids()
         self._stamps = {name: _stamp(self._table_path(name)) for name in self.collection.methods}
         return {name: MethodSource(name, self.collection, self._table(name)) for name in self.collection.methods}
 

@@ -520,3 +520,21 @@ def test_why_models_are_old_is_said_until_they_are_trained(library: Collection, 
     assert second.endswith("of the words of new documents are unknown")
     library.rebuild()
     assert library.stale_reasons() == []
+
+
+def test_ids_are_found_by_their_hashes_as_by_their_order(tmp_path: Path) -> None:
+    rows = [{"id": f"n{n * 7 % 300}", "text": f"text {n % 30}"} for n in range(300)]
+    library = Collection.create(tmp_path / "library", rows, methods=["tfidf"])
+    library.delete(["n7"])
+    library.upsert([{"id": "n14", "text": "text 3"}, {"id": "later", "text": "text 4"}])
+    asked = [*(f"n{n}" for n in range(310)), "", "later", "ö" * 9000]
+    plain = {name: Collection.open(tmp_path / "library").snapshot.find(name) for name in asked}
+    snapshot = Collection.open(tmp_path / "library").snapshot
+    snapshot.hash_ids()
+    hashed = {name: snapshot.find(name) for name in asked}
+    again = {name: snapshot.find(name) for name in asked for _ in range(2)}
+    rows_of = {name: place and (place.number, place.row) for name, place in plain.items()}
+    assert {name: place and (place.number, place.row) for name, place in hashed.items()} == rows_of
+    assert {name: place and (place.number, place.row) for name, place in again.items()} == rows_of
+    assert rows_of["n7"] is None
+    assert rows_of["n299"] is not None
