@@ -67,14 +67,14 @@ def _are_coarse(parts: Sequence[Searched], rows: Any) -> bool:
 def _at_once(parts: Sequence[Searched], rows: Any, k: int) -> Ranked:
     masks = [part.index._allowed(None, _some(part.deny)) for part in parts]
     scans = [part.index._engine for part in parts]
-    found = search_parts(scans, masks, rows, k, effective_jobs(parts[0].index.n_jobs))
+    matches = search_parts(scans, masks, rows, k, effective_jobs(parts[0].index.n_jobs))
     starts = np.cumsum([0, *map(len, scans)])
-    where = np.searchsorted(starts, found.rows, "right") - 1
-    ids = np.empty(len(found.rows), np.int64)
+    where = np.searchsorted(starts, matches.rows, "right") - 1
+    ids = np.empty(len(matches.rows), np.int64)
     for place, part in enumerate(parts):
         here = where == place
-        ids[here] = part.index.ids_[found.rows[here] - starts[place]]
-    return Ranked(found.offsets, ids, found.keys)
+        ids[here] = part.index.ids_[matches.rows[here] - starts[place]]
+    return Ranked(matches.offsets, ids, matches.keys)
 
 
 def _merged(parts: Sequence[Searched], rows: Any, k: int) -> Ranked:

@@ -69,7 +69,7 @@ def test_authors_are_found_again_more_often_than_by_naming_the_prolific(library:
     figures = evaluate_reviewers(library, k=5)
     assert figures.articles > 200
     assert figures.people == PEOPLE
-    assert figures.found > 0.8 > 0.5 > figures.prolific
+    assert figures.hits > 0.8 > 0.5 > figures.prolific
     assert figures.reciprocal > 0.5
     assert evaluate_reviewers(library, k=5, sample=50).articles == 50
 

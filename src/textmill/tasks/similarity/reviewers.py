@@ -47,13 +47,13 @@ class Reviewer(NamedTuple):
 class ReviewerFigures(NamedTuple):
     """How often the authors of articles were suggested for them, as if the articles were new.
 
-    `found` is the share of `articles` with an author among the first k people, `reciprocal` the mean of 1 / rank of the
+    `hits` is the share of `articles` with an author among the first k people, `reciprocal` the mean of 1 / rank of the
     first one, 0 where none is suggested; `prolific` is what naming the k people with most articles would have found.
     """
 
     articles: int
     people: int
-    found: float
+    hits: float
     reciprocal: float
     prolific: float
 
@@ -127,7 +127,7 @@ def evaluate_reviewers(
     Articles none of whose authors has another are left out, for nobody could find them.
 
     >>> rows = [{"text": f"{subject} {n % 3}", "authors": subject} for n in range(6) for subject in ("rings", "trees")]
-    >>> evaluate_reviewers(Collection.create("own", rows, methods=["tfidf"]), k=1).found
+    >>> evaluate_reviewers(Collection.create("own", rows, methods=["tfidf"]), k=1).hits
     1.0
     """
     check_range("k", k, at_least=1, whole=True)
