@@ -276,6 +276,18 @@ def test_last_viterbi_step_leaves_fewer_readings():
     assert sizes[1] < sizes[0]
 
 
+def test_rare_readings_of_a_kanji_are_dropped_but_never_all() -> None:
+    readings, names = ["ta"] * 300 + ["den", "ka", "ko"], ["田"] * 301 + ["香", "小"]
+    model = KanjiRestorer().fit(readings, names)
+    assert model.readings_of("田") == [("ta", 1.0)]
+    assert [reading for reading, _ in model.readings_of("香")] == ["ka"]
+    every = KanjiRestorer(min_probability=0.0).fit(readings, names)
+    assert every.readings_of("田") == [("ta", pytest.approx(300 / 301)), ("den", pytest.approx(1 / 301))]
+    assert (every.predict(["den"]), model.predict(["den"])) == (["田"], [""])
+    with pytest.raises(DataError, match="min_probability"):
+        KanjiRestorer(min_probability=1.0).fit(readings, names)
+
+
 def test_dictionary_promotes_kanji():
     model = KanjiRestorer(method="em").fit(["kawata", "tada", "kawada", "yamada"], ["川田", "多田", "川駄", "山田"])
     listed = [one.output for one in model.predict_best(["kawada"], 10)[0]]
@@ -296,3 +308,15 @@ def test_of_few_words_a_larger_share_is_kept_apart(words, apart):
     train, dev = Transcriber()._split(Pairs(names, names))
     assert len(dev.words) == apart
     assert sorted(train.words + dev.words) == sorted(names)
+
+
+def test_letters_that_all_write_three_symbols() -> None:
+    """As characters of Chinese do; units of two letters and two symbols cannot align such words."""
+    rng = np.random.default_rng(1)
+    names = [chr(0x4E00 + i) for i in range(30)]
+    drawn = list(dict.fromkeys(tuple(rng.integers(0, 30, rng.integers(2, 4)).tolist()) for _ in range(150)))
+    words = ["".join(names[i] for i in row) for row in drawn]
+    outputs = [[symbol for i in row for symbol in (f"c{i % 7}", f"v{i % 5}", f"t{i % 3}")] for row in drawn]
+    model = Transcriber(n_jobs=1).fit(words[:120], outputs[:120], words[120:], outputs[120:])
+    best = [row[0].output for row in model.predict_best(words[120:], 1, cached=False)]
+    assert best == outputs[120:]

@@ -256,7 +256,8 @@ class PronunciationModel(Estimator, Model):
     ) -> None:
         """Set context_ and weights_: what is given, or what makes the fewest errors on words kept apart.
 
-        Those are all words, a fifth at a time (of a large lexicon one tenth), and the words of `dev`.
+        Those are all words, a fifth at a time (of a large lexicon one tenth), and the words of `dev`. Rules that make
+        more errors on `dev` than the lexicon alone are not taken, whatever they gain elsewhere.
         """
         grid: list[tuple[float, ...]] = [LEXICON_ONLY]
         if self.weights is not None:
@@ -270,12 +271,12 @@ class PronunciationModel(Estimator, Model):
             return
         folds = _FOLDS if len(pairs) <= _CHOOSING else 1
         fold = np.random.default_rng(0).permutation(len(pairs)) % (_FOLDS if folds > 1 else 10)
-        best = np.inf
+        best = own_dev = limit = np.inf  # errors of the best choice, in all and on dev; at most so many on dev
         for weights in grid:
             lexicon = self._align(pairs, rules, weights)
             aligned = lexicon.aligned
             for context in contexts:
-                wrong = 0.0
+                wrong = dev_wrong = 0.0
                 for f in range(folds):
                     train, apart = aligned[fold[aligned] != f], np.flatnonzero(fold == f)
                     if not len(train) or not len(apart):
@@ -287,9 +288,12 @@ class PronunciationModel(Estimator, Model):
                 if dev is not None and len(aligned):
                     tree = self._grow(lexicon, aligned, context, tags)
                     dev_tags = None if tags is None else [""] * len(dev)
-                    wrong += len(dev) * wrong_share(tree, lexicon, dev, dev_tags, context, self.n_jobs)
-                if wrong < best and len(aligned):  # the smaller context, and no rules, win ties
-                    best, self.context_, self.weights_ = wrong, context, np.array(weights)
+                    dev_wrong = len(dev) * wrong_share(tree, lexicon, dev, dev_tags, context, self.n_jobs)
+                    wrong += dev_wrong
+                if wrong < best and dev_wrong <= limit and len(aligned):  # smaller contexts and no rules win ties
+                    best, own_dev, self.context_, self.weights_ = wrong, dev_wrong, context, np.array(weights)
+            if weights == LEXICON_ONLY:
+                limit = own_dev
         if not np.isfinite(best):
             self.context_, self.weights_ = contexts[0], np.array(grid[0])
 

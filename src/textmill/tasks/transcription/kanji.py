@@ -6,8 +6,8 @@
 A syllable is (C)(y)V, with a coda n before a consonant or at the end; the first half of a long consonant closes the
 syllable before it, so that a boundary may fall within: matto is mat + to. p(s | k) is trained by EM over all
 segmentations, which `StringAligner` does (one kanji a link, no side empty, conditional on the kanji); its last step can
-count best segmentations only, which leaves far fewer readings. Names are searched for by the decoder of pair n-grams,
-with n-grams on kanji and ln p(s | k) added to each pair s:k.
+count best segmentations only, and drop what hardly ever was the best, which leaves far fewer readings. Names are
+searched for by the decoder of pair n-grams, with n-grams on kanji and ln p(s | k) added to each pair s:k.
 
 Names that no Japanese reading spells (pinyin: x, q, zh, final ng) are left out of training and get no answer. Long
 vowels are one syllable however they are written, o, ou, oo or ō. Cost: see native/lm/pairs.h. Reference: Jansche &
@@ -95,6 +95,7 @@ class KanjiRestorer(Estimator, Model):
         smoothing: That of the n-grams, as in `NGramModel`.
         max_syllables: Largest number of syllables that a kanji may be read as.
         method: How readings are learnt: "em", or "em+viterbi", whose last step drops unlikely ones.
+        min_probability: With "em+viterbi", readings of a kanji less likely than this are dropped; its best stays.
         max_iter: Iterations at most.
         beam: Largest number of hypotheses at a syllable.
         width: Hypotheses whose ln p is this much below the best at a syllable are dropped; None for none.
@@ -128,6 +129,7 @@ class KanjiRestorer(Estimator, Model):
         smoothing: str = "witten-bell",
         max_syllables: int = 4,
         method: str = "em+viterbi",
+        min_probability: float = 0.005,
         max_iter: int = 10,
         beam: int = 200,
         width: float | None = 12.0,
@@ -137,6 +139,7 @@ class KanjiRestorer(Estimator, Model):
         self.smoothing = smoothing
         self.max_syllables = max_syllables
         self.method = method
+        self.min_probability = min_probability
         self.max_iter = max_iter
         self.beam = beam
         self.width = width
@@ -146,6 +149,7 @@ class KanjiRestorer(Estimator, Model):
         """Learn from readings and names in kanji; `names` are further ones, for the n-grams of characters alone."""
         check_choice("method", self.method, METHODS)
         check_range("max_syllables", self.max_syllables, at_least=1, at_most=255, whole=True)
+        check_range("min_probability", self.min_probability, at_least=0, below=1)
         check_range("beam", self.beam, at_least=1, whole=True)
         if self.width is not None:
             check_range("width", self.width, at_least=0)
@@ -173,6 +177,8 @@ class KanjiRestorer(Estimator, Model):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.channel_ = aligner.fit(pairs, errors="skip")
+        if self.method == "em+viterbi" and self.min_probability > 0:
+            self.channel_ = self._without_rare(self.channel_)
         texts = [list(name) for name in itertools.chain((name for name, _ in pairs), names) if name]
         self.source_ = NGramModel(order=self.order, smoothing=self.smoothing, n_jobs=self.n_jobs).fit(texts)
         vars(self).pop("_table", None)
@@ -259,6 +265,18 @@ class KanjiRestorer(Estimator, Model):
             if link[0] == (kanji,)
         ]
         return sorted(rows, key=lambda row: (-row[1], row[0]))[:k]
+
+    def _without_rare(self, channel: StringAligner) -> StringAligner:
+        """The channel with the likely readings of each kanji, whose probabilities sum to 1 again."""
+        readings: dict[Any, dict[Link, float]] = {}
+        for link, p in zip(channel.links_, np.exp(channel.log_probabilities_).tolist(), strict=True):
+            readings.setdefault(link[0], {})[link] = p
+        weights: dict[Link, float] = {}
+        for own in readings.values():
+            least = min(self.min_probability, max(own.values()))
+            likely = {link: p for link, p in own.items() if p >= least}
+            weights |= {link: p / sum(likely.values()) for link, p in likely.items()}
+        return StringAligner.from_weights(weights, **channel.get_params(deep=False))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_table"}  # built again on use

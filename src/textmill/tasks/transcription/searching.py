@@ -34,6 +34,7 @@ __all__ = ["Choice", "Pairs", "Plan", "fit_parts", "letters_per_symbol", "plain_
 _LARGE = 200_000  # letters of training words from which on fewer settings are tried
 _HUGE = 5_000_000  # and no field over letters
 _ALIGNED = 0.998  # share of training pairs that units must be able to align
+_USEFUL = 0.9  # share of them that units which are tried beside others must be able to align
 _MOST = 6  # output symbols of a letter
 _K = 10  # candidates of each part
 _WIDTH = 7.0  # of the search of pair models that are joined: others bring what one misses
@@ -81,6 +82,11 @@ class Plan(NamedTuple):
 
 def letters_per_symbol(pairs: Pairs, form: str, notation: Notation) -> int:
     """The smallest m with which nearly all pairs can be aligned by units 1 x m, from 2 to 6."""
+    return _least_units(pairs, form, notation, _ALIGNED)
+
+
+def _least_units(pairs: Pairs, form: str, notation: Notation, share: float) -> int:
+    """The smallest m, from 2 to 6, with which this share of pairs can be aligned by units 1 x m."""
     ratios = []
     for word, output in zip(pairs.words, pairs.outputs, strict=True):
         written = notation.write(output)
@@ -89,7 +95,7 @@ def letters_per_symbol(pairs: Pairs, form: str, notation: Notation) -> int:
     ratios.sort()
     if not ratios:
         return 2
-    return max(2, min(_MOST, ratios[min(len(ratios) - 1, int(_ALIGNED * len(ratios)))]))
+    return max(2, min(_MOST, ratios[min(len(ratios) - 1, int(share * len(ratios)))]))
 
 
 class _Aligned:
@@ -202,10 +208,11 @@ def _plans(
     train: Pairs, form: str, notation: str, others: list[str], order: int, smoothing: str, size: int
 ) -> list[Plan]:
     m = letters_per_symbol(train, form, Notation(notation))
+    two = max(m - 1, _least_units(train, form, Notation(notation), _USEFUL))
     plans: list[Plan] = []
     units: dict[str, dict[str, Any]] = {
         f"1x{m}": {"max_input": 1, "max_output": m},
-        "2x2": {"max_input": 2, "max_output": max(2, m - 1)},
+        "2x2": {"max_input": 2, "max_output": two},
         "1x1+ins": {"max_input": 1, "max_output": 1, "insertions": "tokens"},
     }
     for direction in ("forward", "backward"):
