@@ -194,6 +194,9 @@ def test_scipy_agrees() -> None:
     assert NegativeBinomial(0.45, 1.2).pmf(x) == pytest.approx(stats.nbinom.pmf(x, 1.2, 1.2 / 1.65), rel=1e-11)
     assert BetaBinomial.from_shapes(1.9, 17.1).pmf(x, 11) == pytest.approx(stats.betabinom.pmf(x, 11, 1.9, 17.1))
     assert Poisson(0.002).cdf(x, 300) == pytest.approx(stats.poisson.cdf(x, 0.6))
+    spread, theirs = BetaBinomial.from_shapes(1.9, 17.1), stats.betabinom([40, 200, 200], 1.9, 17.1)
+    assert spread.sf([30, 60, 150], [40, 200, 200]) == pytest.approx(theirs.sf([30, 60, 150]), rel=1e-9)
+    assert spread.cdf([30, 0, 60], [40, 200, 200]) == pytest.approx(theirs.cdf([30, 0, 60]), rel=1e-9)
 
 
 def test_counts_and_parameters_that_cannot_be_are_errors() -> None:
