@@ -133,3 +133,66 @@ def test_words_are_added_to_a_lexicon(folder: Path) -> None:
     assert "2 words are new" in run("lexicon", "b.txt", "--extend", "a.fst", "-o", "ab.fst").stderr
     both = wfst.lexicon(["walked", "talked", "walking", "talking"])
     assert wfst.isomorphic(wfst.read_fst("ab.fst"), both)
+
+
+def test_a_crf_becomes_a_machine(folder: Path) -> None:
+    from textmill.sequence import CRF, Encoder
+
+    rows = [("the DT", "O"), ("dog NN", "B"), ("a|b NN", "B"), ("runs VB", "O")]
+    X = [[row.split() for row, _ in rows], [row.split() for row, _ in rows[::-1]]]
+    y = [[tag for _, tag in rows], [tag for _, tag in rows[::-1]]]
+    patterns = ["u:w=%x[0,0]", "u:t=%x[-1,1]", "b:t=%x[0,1]"]
+    crf = CRF(encoder=Encoder(patterns=patterns), l1=0.01).fit(X, y)
+    crf.save("crf.mill")
+    words = ["the|DT", "a|b|NN", "runs|VB"]
+    line = run("linear", "crf.mill", "-", "--save=tagger.mill", text=" ".join(words) + "\n").stdout
+    columns = [word.rsplit("|", 1) for word in words]
+    assert line.split("\t")[1].split() == list(crf.predict([columns])[0])
+    assert run("linear", "tagger.mill", "-", text=" ".join(words) + "\n").stdout == line
+    # a lattice: the same words under other numbers, and one that the model has not
+    symbols = wfst.SymbolTable(["<eps>", "never|XX", *words[::-1]])
+    symbols.write("words.syms")
+    lattice = wfst.compile_text("0 1 the|DT\n0 1 never|XX 9\n1 2 a|b|NN\n2 3 runs|VB\n3", acceptor=True,
+                                input_symbols=symbols)  # fmt: skip
+    lattice.input_symbols = symbols
+    wfst.write_fst(lattice, "lattice.fst")
+    for model in ("crf.mill", "tagger.mill"):
+        run("linear", "--lattice", model, "lattice.fst", "tagged.fst")
+        tagged = wfst.read_fst("tagged.fst")
+        best = wfst.shortest_path(tagged)
+        assert f"{wfst.total_weight(best):.4g}" == f"{float(line.split(chr(9))[0]):.4g}"
+        path = next(iter(wfst.strings(best, token_type="symbol")))
+        assert (path[0].split(), path[1].split()) == (words, line.split("\t")[1].split())
+    wfst.write_fst(wfst.accep("ab"), "plain.fst")
+    with pytest.raises(DataError, match="no symbols"):
+        run("linear", "--lattice", "crf.mill", "plain.fst", "x.fst")
+    assert not os.path.exists("x.fst")
+
+
+def test_machines_of_unicode(folder: Path) -> None:
+    acute, below, flag = chr(0x301), chr(0x323), chr(0x1F1E9) + chr(0x1F1EA)
+    Path("marks.txt").write_text("ệ é\n", encoding="utf-8")  # circumflex, dot below, acute
+
+    def applied(machine: str, text: str) -> str:
+        return run("apply", "--token_type=byte", machine, text=text + "\n").stdout.rstrip("\n").split("\t")[1]
+
+    assert "states" in run("unicode", "order_marks", "--characters=marks.txt", "order.fst").stderr
+    assert applied("order.fst", "e" + acute + below) == "e" + below + acute
+    run("unicode", "graphemes", "--separator=_", "clusters.fst")
+    assert applied("clusters.fst", "e" + acute + flag + "x") == "e" + acute + "_" + flag + "_x"
+    run("unicode", "recompose", "--characters=marks.txt", "join.fst")
+    assert applied("join.fst", "caf" + "e" + acute) == "café"
+    run("unicode", "code_points", "--characters=marks.txt", "points.fst")
+    points = wfst.compose(wfst.accep("é", token_type="byte"), wfst.read_fst("points.fst"))
+    assert [arc.olabel for s in range(points.num_states) for arc in points.arcs(s) if arc.olabel] == [ord("é")]
+    run("unicode", "utf8", "utf8.fst")
+    assert wfst.read_fst("utf8.fst").num_arcs == 498
+    for arguments, message in (
+        (["order_marks"], "name a text"),
+        (["utf8", "--characters=marks.txt"], "leave out"),
+        (["graphs"], "KIND"),
+        (["graphemes", "--separator="], "separator is empty"),
+    ):
+        with pytest.raises(DataError, match=message):
+            run("unicode", *arguments, "x.fst")
+    assert not os.path.exists("x.fst")

@@ -116,25 +116,43 @@ def ngraminfo(
 @app.command(cls=Program)
 def linear(
     source: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Features in a text file, or a model in a .mill file.")
+        str, typer.Argument(metavar="MODEL", help="Features in a text file, or a model in a .mill file, also a CRF.")
     ],
-    words: Annotated[str, typer.Argument(metavar="WORDS", help="Text with one sentence per line; - for stdin.")] = "-",
+    words: Annotated[
+        str, typer.Argument(metavar="WORDS", help="Text with one sentence per line, or a lattice; - for stdin.")
+    ] = "-",
     target: Target = "",
     nshortest: Annotated[int, typer.Option(min=1, max=files.MOST, help="Number of best outputs per sentence.")] = 1,
     classify: Annotated[bool, typer.Option(help="Features of a text file are of classes, not of tags.")] = False,
+    lattice: Annotated[
+        bool, typer.Option(help="WORDS is an acceptor of words: write the machine of its outputs.")
+    ] = False,
     save: Annotated[str, typer.Option(help="File for the model, .mill.")] = "",
 ) -> None:
     """Tag or classify sentences by the machine of a linear model: costs and outputs, one line per output.
 
+    A CRF of 'textmill tag train' becomes such a machine; columns of a token are joined by |, as in the|DT.
+
     Example: textmill fst linear features.txt sentences.txt
     """
     from textmill.cli._outputs import check_output
+    from textmill.errors import DataError
 
     check_output(save)
-    sentences = [line.split() for line in files.read_bytes(words).decode("utf-8", "replace").splitlines()]
-    model = _linear(source, {word for sentence in sentences for word in sentence}, classify)
+    graph = files.read_machine(words) if lattice else None
+    if graph is None:
+        sentences = [line.split() for line in files.read_bytes(words).decode("utf-8", "replace").splitlines()]
+        vocabulary = {word for sentence in sentences for word in sentence}
+    elif graph.input_symbols is None:
+        raise DataError("the lattice has no symbols, so its words are not known; compile it with --keep_isymbols")
+    else:
+        sentences, vocabulary = [], {word for label, word in graph.input_symbols.items() if label}
+    model = _linear(source, vocabulary, classify)
     if save:
         model.save(save)
+    if graph is not None:
+        files.write_machine(model.machine(graph, semiring_name=graph.semiring.name).expand(), target)
+        return
     lines = []
     for sentence in sentences:
         for cost, outputs in model.best_outputs(sentence, nshortest):
@@ -166,9 +184,13 @@ def _linear(source: str, words: set[str], classify: bool) -> Any:
         vocabulary = words | {value for feature in features for value in feature.values.values()}
         return (LinearClassifier if classify else LinearTagger).from_features(features, sorted(vocabulary))
     model = load(source)
-    if not isinstance(model, LinearTagger | LinearClassifier):
-        raise DataError("holds another model than a linear tagger or classifier", source=source)
-    return model
+    if isinstance(model, LinearTagger | LinearClassifier):
+        return model
+    from textmill.sequence import ChainModel, tagger_machine
+
+    if not isinstance(model, ChainModel):
+        raise DataError("holds another model than a linear tagger or classifier, or a CRF", source=source)
+    return tagger_machine(model, sorted(words))
 
 
 def _change(edited: "EditedFst", fields: list[str], source: str, line: int) -> None:

@@ -26,6 +26,7 @@ _VERBS = {
         "_fst_pushdown": "mpdtcompose mpdtexpand mpdtinfo mpdtreverse pdtcompose pdtexpand pdtinfo pdtreplace "
         "pdtreverse pdtshortestpath",
         "_fst_search": "prune push randgen reweight shortestdistance shortestpath",
+        "_fst_unicode": "unicode",
     }.items()
     for verb in verbs.split()
 }

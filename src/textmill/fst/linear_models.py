@@ -29,6 +29,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.fst.lazy.machine import CACHE, LazyFst, as_lazy
 from textmill.fst.machine import Fst, agreed
 from textmill.fst.paths import shortest_path
+from textmill.fst.rational import relabel_symbols
 from textmill.fst.semirings import semiring
 from textmill.fst.symbols import SymbolTable
 from textmill.model import Model, StringTable, check_range
@@ -204,6 +205,10 @@ class _Linear(Model):
     def _input(self, words: Fst | LazyFst | Sequence[str] | None, semiring_name: str) -> LazyFst:
         """What the machine runs along: a machine, a list of words, or all words in any order."""
         symbols = self.input_symbols
+        if isinstance(words, Fst):
+            names = words.output_symbols or words.input_symbols
+            if names is not None and not names.compatible(symbols):
+                return as_lazy(_renumbered(words, names, symbols))
         if isinstance(words, Fst | LazyFst):
             agreed(words.output_symbols, symbols, "symbols of the words and of the linear model")
             return as_lazy(words)
@@ -227,6 +232,8 @@ class _Linear(Model):
         cache: int | None = CACHE,
     ) -> LazyFst:
         """The lazy machine along an acceptor or a list of words; without them it reads any words of the model.
+
+        Words of an acceptor with symbols are known by their names; those that the model has not get further numbers.
 
         >>> tagger = LinearTagger.from_features([LinearFeature("X", 1.0)], ["a"])
         >>> len(tagger.machine().arcs(0))
@@ -346,6 +353,17 @@ class LinearClassifier(_Linear):
         'c'
         """
         return self.best_outputs(words)[0][1][0]
+
+
+def _renumbered(words: Fst, names: SymbolTable, symbols: SymbolTable) -> Fst:
+    """An acceptor with the numbers that its words have in a table, which grows by those it has not."""
+    acceptor = words.copy()
+    acceptor.input_symbols = acceptor.output_symbols = names
+    table = symbols.copy()
+    for label in np.unique(words.arrays()[1]["ilabel"]).tolist():
+        if label and names.symbol(label) not in table:
+            table.add(names.symbol(label))
+    return relabel_symbols(acceptor, input_symbols=table, output_symbols=table)
 
 
 def read_features(path: str | PathLike[str]) -> list[LinearFeature]:

@@ -37,6 +37,8 @@ def token_symbol(token: str | Sequence[str]) -> str:
 def tagger_machine(model: ChainModel, tokens: Iterable[str | Sequence[str]]) -> LinearTagger:
     """The machine of a CRF for these tokens; `LinearTagger.machine` runs it along a lattice of them.
 
+    A token is the list of its columns, or its symbol, which has | between them if the patterns look at several.
+
     >>> from textmill.sequence import CRF, Encoder
     >>> X, y = [["the", "dog"], ["a", "dog"], ["the", "cat"]], [["D", "N"], ["D", "N"], ["D", "N"]]
     >>> crf = CRF(encoder=Encoder(patterns=["u:w=%x[0,0]", "b"]), l1=0.01).fit([[[w] for w in s] for s in X], y)
@@ -54,7 +56,7 @@ def tagger_machine(model: ChainModel, tokens: Iterable[str | Sequence[str]]) -> 
     if any(command.absolute for command in commands):
         raise DataError("a pattern looks at the first or the last token of the sequence, which a machine cannot do")
     sources = _Sources(commands, encoder)
-    rows = {token_symbol(token): (token,) if isinstance(token, str) else tuple(token) for token in tokens}
+    rows = {token_symbol(token): sources.row(token) for token in tokens}
     words = {name: sources.values(row) for name, row in rows.items()}
     left, right = ([sources.border(name) for name in names] for names in boundaries(encoder.syntax))
     columns = [set(column) for column in zip(*words.values(), *left, *right, strict=True)]
@@ -80,6 +82,10 @@ class _Sources:
     @staticmethod
     def key(command: Command) -> Source:
         return command.name, command.lower, command.column, command.argument
+
+    def row(self, token: str | Sequence[str]) -> tuple[str, ...]:
+        """The columns of a token; of a symbol as many as the patterns look at."""
+        return tuple(token.rsplit("|", max(self.columns)) if isinstance(token, str) else token)
 
     def values(self, row: Sequence[str]) -> tuple[str, ...]:
         """What the commands give for a token."""
