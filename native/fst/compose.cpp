@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "fst/compose_parts.h"
 #include "fst/properties.h"
+#include "fst/special_arcs.h"
 #include "fst/structure.h"
 
 namespace textmill::fst {
@@ -16,7 +16,7 @@ class Composer {
   using Weight = typename S::Weight;
 
   Composer(const Machine<S>& a, const Machine<S>& b, const ComposeOptions& options, bool a_sorted, bool b_sorted)
-      : a_(a), b_(b), k_(a.semiring()), options_(options), a_sorted_(a_sorted), b_sorted_(b_sorted), out_(k_) {
+      : a_(a), b_(b), k_(a.semiring()), options_(options), a_sorted_(a_sorted), b_sorted_(b_sorted) {
     rewrites_ = options.rewrite == Rewrite::always ||
                 (options.rewrite == Rewrite::acceptors && is(options.left.any() ? a : b, property::acceptor));
     if (options.matcher == Matcher::hash) hashed_.emplace();
@@ -28,20 +28,43 @@ class Composer {
     if (a_.start() == kNoState || b_.start() == kNoState) return Machine<S>(k_);
     pairs_.of(PairKey(a_.start(), b_.start(), 0));
     for (std::size_t q = 0; q < pairs_.size();) {
-      const std::size_t known = pairs_.size(), first = out_.arcs();
+      const std::size_t known = pairs_.size(), first = arcs_.size();
       if (right_) fetch(*right_, q, known, [](const PairKey& key) { return key.second(); });
       if (left_) fetch(*left_, q, known, [](const PairKey& key) { return key.first(); });
-      for (std::size_t i = 0; i < kTogether && targets_.size() < 8 * kTogether && q < known; ++i) expand(q++);
-      for (const auto target : targets_) pairs_.fetch_key(target);
-      const auto arcs = out_.arcs_from(first);
-      for (std::size_t i = 0; i < targets_.size(); ++i) arcs[i].nextstate = pairs_.of(targets_[i]);
-      targets_.clear();
+      for (std::size_t i = 0; i < kTogether && targets_.size() < 8 * kTogether && q < known; ++i) {
+        expand(q++);
+        count();
+      }
+      resolve(std::span(arcs_).subspan(first));
     }
-    return out_.finish(0);
+    return Machine<S>::counted(k_, 0, std::move(states_), std::move(arcs_));
   }
 
  private:
   static constexpr std::size_t kTogether = 32;  // states whose arcs are made before they are told where they lead
+
+  // Until then an arc leads to the place of its target, counted down from -2.
+  void resolve(std::span<Arc> arcs) {
+    for (const auto target : targets_) pairs_.fetch_key(target);
+    numbers_.clear();
+    for (const auto target : targets_) numbers_.push_back(pairs_.of(target));
+    const auto settle = [&](std::int32_t& state) {
+      if (state < kNoState) state = numbers_[static_cast<std::size_t>(-2 - state)];
+    };
+    for (Arc& arc : arcs) settle(arc.nextstate);
+    if (right_) right_->settle(settle);
+    if (left_) left_->settle(settle);
+    targets_.clear();
+  }
+
+  // Of the arcs of the last state.
+  void count() {
+    auto& state = states_.back();
+    const auto arcs = std::span(arcs_).subspan(state.pos);
+    state.narcs = static_cast<std::uint32_t>(arcs.size());
+    state.niepsilons = static_cast<std::uint32_t>(std::ranges::count(arcs, 0, &Arc::ilabel));
+    state.noepsilons = static_cast<std::uint32_t>(std::ranges::count(arcs, 0, &Arc::olabel));
+  }
 
   template <class Special, class Of>
   void fetch(const Special& special, std::size_t q, std::size_t known, Of of) {
@@ -58,7 +81,7 @@ class Composer {
     f_ = key.filter();
     if (left_) left_->begin(s1_);
     if (right_) right_->begin(s2_);
-    out_.open(final_weight());
+    states_.push_back({final_weight(), static_cast<std::uint32_t>(arcs_.size()), 0, 0, 0});
     const auto& x = a_.state(s1_);
     const auto& y = b_.state(s2_);
     const auto arcs1 = a_.arcs(s1_), arcs2 = b_.arcs(s2_);
@@ -68,6 +91,10 @@ class Composer {
           s1_, arcs1, [](const Arc& arc) { return arc.olabel; },
           [&](const Arc& x, const Arc& y, const Weight& w) {
             emit(x.ilabel, y.olabel, k_.times(x.weight, k_.times(w, y.weight)), x.nextstate, y.nextstate, 0);
+          },
+          [&](const Arc& x, const Arc& y, const Weight& w, std::int32_t& successor) {
+            if (successor == kNoState) successor = target(x.nextstate, y.nextstate, 0);
+            arcs_.push_back({x.ilabel, y.olabel, k_.times(x.weight, k_.times(w, y.weight)), successor});
           });
       return;
     }
@@ -76,6 +103,10 @@ class Composer {
           s2_, arcs2, [](const Arc& arc) { return arc.ilabel; },
           [&](const Arc& y, const Arc& x, const Weight& w) {
             emit(x.ilabel, y.olabel, k_.times(k_.times(w, x.weight), y.weight), x.nextstate, y.nextstate, 0);
+          },
+          [&](const Arc& y, const Arc& x, const Weight& w, std::int32_t& successor) {
+            if (successor == kNoState) successor = target(x.nextstate, y.nextstate, 0);
+            arcs_.push_back({x.ilabel, y.olabel, k_.times(k_.times(w, x.weight), y.weight), successor});
           });
       return;
     }
@@ -120,9 +151,12 @@ class Composer {
 
   void emit(std::int32_t ilabel, std::int32_t olabel, const Weight& w, std::int32_t n1, std::int32_t n2,
             std::uint32_t f) {
-    out_.push({ilabel, olabel, w, kNoState});
+    arcs_.push_back({ilabel, olabel, w, target(n1, n2, f)});
+  }
+  std::int32_t target(std::int32_t n1, std::int32_t n2, std::uint32_t f) {
     targets_.push_back(PairKey(n1, n2, f));
     pairs_.fetch_slot(targets_.back());
+    return -1 - static_cast<std::int32_t>(targets_.size());
   }
   void real(const Arc& x, const Arc& y) {
     emit(x.ilabel, y.olabel, k_.times(x.weight, y.weight), x.nextstate, y.nextstate, 0);
@@ -187,9 +221,11 @@ class Composer {
   std::optional<HashedArcs<Weight>> hashed_;
   std::optional<SpecialArcs<S, Machine<S>, true>> left_;
   std::optional<SpecialArcs<S, Machine<S>, false>> right_;
-  Builder<S> out_;
+  std::vector<State<Weight>> states_;  // of the result
+  std::vector<Arc> arcs_;
   StateTable<PairKey> pairs_;
-  std::vector<PairKey> targets_;  // of the arcs made last
+  std::vector<PairKey> targets_;       // of the arcs made last
+  std::vector<std::int32_t> numbers_;  // [targets]
   std::int32_t s1_ = 0, s2_ = 0;
   std::uint32_t f_ = 0;
 };

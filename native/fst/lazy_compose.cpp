@@ -3,9 +3,9 @@
 #include <optional>
 #include <unordered_map>
 
-#include "fst/compose_parts.h"
 #include "fst/lazy_labels.h"
 #include "fst/properties.h"
+#include "fst/special_arcs.h"
 #include "fst/traversal.h"
 
 namespace textmill::fst {
@@ -110,15 +110,19 @@ class Composed final : public Cached<W> {
     const auto olabel = [](const Arc& arc) { return arc.olabel; };
     const auto ilabel = [](const Arc& arc) { return arc.ilabel; };
     if (right_ && right_->only_phi()) {
-      right_->each_of(s1_, arcs1, olabel, [&](const Arc& first, const Arc& second, const W& w) {
+      const auto take = [&](const Arc& first, const Arc& second, const W& w) {
         emit(first.ilabel, second.olabel, k.times(first.weight, k.times(w, second.weight)), first.nextstate,
              second.nextstate, 0);
-      });
+      };
+      right_->each_of(s1_, arcs1, olabel, take,
+                      [&](const Arc& first, const Arc& second, const W& w, std::int32_t) { take(first, second, w); });
     } else if (left_ && left_->only_phi()) {
-      left_->each_of(s2_, arcs2, ilabel, [&](const Arc& second, const Arc& first, const W& w) {
+      const auto take = [&](const Arc& second, const Arc& first, const W& w) {
         emit(first.ilabel, second.olabel, k.times(k.times(w, first.weight), second.weight), first.nextstate,
              second.nextstate, 0);
-      });
+      };
+      left_->each_of(s2_, arcs2, ilabel, take,
+                     [&](const Arc& second, const Arc& first, const W& w, std::int32_t) { take(second, first, w); });
     } else if (right_) {
       for (const Arc& arc : arcs1)
         if (arc.olabel != 0)
