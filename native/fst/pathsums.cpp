@@ -81,15 +81,6 @@ struct PathSums::Work {
 struct PathSums::Sum {
   std::vector<double> counts;
   std::vector<double> finals;
-
-  static Sum zero_like(const Sum& other) {
-    return {std::vector<double>(other.counts.size()), std::vector<double>(other.finals.size())};
-  }
-  Sum& operator+=(const Sum& other) {
-    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
-    for (std::size_t i = 0; i < finals.size(); ++i) finals[i] += other.finals[i];
-    return *this;
-  }
 };
 
 PathSums::PathSums(const Skeleton& machine, bool input, bool output)
@@ -368,19 +359,26 @@ void PathSums::expect(const Strings& x, const Strings& y, std::span<const double
     });
     return;
   }
-  struct Lane {
-    Sum sum;
-    Work work;
-    static Lane zero_like(const Lane& other) { return {Sum::zero_like(other.sum), Work(other.work.value.size())}; }
-    Lane& operator+=(const Lane& other) {
-      sum += other.sum;
-      return *this;
+  // Lanes of fixed pairs, as in parallel_sum, but added by ranges of arcs: of a large machine there is much to add.
+  std::vector<Sum> lanes(base::kLanes);
+  base::parallel_for(base::kLanes, threads, [&](std::size_t l) {
+    Sum sum{std::vector<double>(arcs()), std::vector<double>(states())};
+    Work work(states());
+    for (std::size_t k = pairs * l / base::kLanes; k < pairs * (l + 1) / base::kLanes; ++k) sum_pair(k, work, &sum);
+    lanes[l] = std::move(sum);
+  });
+  base::parallel_blocks(arcs(), 4096, threads, [&](std::size_t first, std::size_t last) {
+    for (std::size_t a = first; a < last; ++a) {
+      double count = 0.0;
+      for (const Sum& lane : lanes) count += lane.counts[a];
+      counts[arc_[a]] += count;
     }
-  };
-  Lane total{{std::vector<double>(arcs()), std::vector<double>(states())}, Work(states())};
-  base::parallel_sum(pairs, threads, total, [&](std::size_t k, Lane& lane) { sum_pair(k, lane.work, &lane.sum); });
-  for (std::size_t a = 0; a < arcs(); ++a) counts[arc_[a]] += total.sum.counts[a];
-  for (std::size_t s = 0; s < states(); ++s) final_counts[s] += total.sum.finals[s];
+  });
+  for (std::size_t s = 0; s < states(); ++s) {
+    double count = 0.0;
+    for (const Sum& lane : lanes) count += lane.finals[s];
+    final_counts[s] += count;
+  }
 }
 
 }  // namespace textmill::fst

@@ -23,7 +23,7 @@ Latent-variable modeling of string transductions with finite-state methods.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -185,10 +185,10 @@ class _Problem:
             "olabel": np.ascontiguousarray(self.arcs["olabel"]),
             "next": np.ascontiguousarray(self.arcs["nextstate"]),
         }
-        rows = _encode(fst, pairs, token_type, objective)
+        rows = _checked(fst, pairs, token_type, objective)
         self.n_pairs = len(rows)
         self.share = _shares(sample_weight, len(rows))
-        self.groups = _grouped(self.skeleton, rows)
+        self.groups = _grouped(self.skeleton, rows, fst, token_type)
         self.impossible: list[int] = []
         if errors != "keep":
             self._leave_out_impossible(errors)
@@ -395,19 +395,18 @@ class _Normalizer:
         raise DataError("cycles of the machine have no sum with any weights")
 
 
-def _encode(fst: Fst, pairs: Iterable[Any], token_type: str, objective: str) -> list[tuple[Any, Any]]:
-    """Labels of both sides of every pair, None for a side that is not shown."""
+def _checked(fst: Fst, pairs: Iterable[Any], token_type: str, objective: str) -> list[tuple[Any, Any]]:
+    """The strings of both sides of every pair, None for a side that is not shown."""
     acceptor = fst.has("acceptor")
 
-    def side(text: Any, symbols: SymbolTable | None, number: int) -> list[int] | None:
-        if text is None:
-            return None
+    def side(text: Any, number: int) -> str | None:
+        if text is None or type(text) is str:
+            return text
         if isinstance(text, list | tuple):
-            text = " ".join(text) if token_type == "symbol" else "".join(text)
-        try:
-            return labels_of(text, token_type, symbols)
-        except DataError as fault:
-            raise DataError(f"pair {number}: {fault.message}") from None
+            return " ".join(text) if token_type == "symbol" else "".join(text)
+        if not isinstance(text, str):
+            raise DataError(f"pair {number}: a string of symbols must be a str, not {type(text).__name__}")
+        return text
 
     if isinstance(pairs, str | bytes):
         raise DataError("pass a list of pairs; a single string would be taken for its characters")
@@ -417,9 +416,9 @@ def _encode(fst: Fst, pairs: Iterable[Any], token_type: str, objective: str) -> 
             if not acceptor:
                 raise DataError(f"pair {number} is a string, but the machine is no acceptor; pass (input, output)")
             pair = (pair, None)
-        if not isinstance(pair, Sequence) or len(pair) != 2:
+        if (type(pair) is not tuple and not isinstance(pair, Sequence)) or len(pair) != 2:
             raise DataError(f"pair {number} is not (input, output); pass pairs of strings")
-        left, right = side(pair[0], fst.input_symbols, number), side(pair[1], fst.output_symbols, number)
+        left, right = side(pair[0], number), side(pair[1], number)
         if left is None and right is None:
             raise DataError(f"pair {number} shows neither side; leave it out")
         if left is None and objective == "conditional":
@@ -432,21 +431,33 @@ def _encode(fst: Fst, pairs: Iterable[Any], token_type: str, objective: str) -> 
     return rows
 
 
-def _grouped(skeleton: dict[str, Any], rows: list[tuple[Any, Any]]) -> list[_Group]:
+def _grouped(skeleton: dict[str, Any], rows: list[tuple[Any, Any]], fst: Fst, token_type: str) -> list[_Group]:
     groups = []
+    tables = fst.input_symbols, fst.output_symbols
     for has_input, has_output in ((True, True), (True, False), (False, True)):
         numbers = [k for k, (x, y) in enumerate(rows) if (x is not None, y is not None) == (has_input, has_output)]
         if numbers:
-            inputs = _flat([rows[k][0] for k in numbers]) if has_input else _UNSEEN
-            outputs = _flat([rows[k][1] for k in numbers]) if has_output else _UNSEEN
+            inputs, outputs = (
+                _labels([rows[k][i] for k in numbers], numbers, token_type, tables[i]) if shown else _UNSEEN
+                for i, shown in enumerate((has_input, has_output))
+            )
             groups.append(_Group(skeleton, np.array(numbers, np.int64), inputs, outputs))
     return groups
 
 
-def _flat(strings: list[list[int]]) -> _Side:
-    begin = np.zeros(len(strings) + 1, np.int64)
-    np.cumsum([len(string) for string in strings], out=begin[1:])
-    return begin, np.fromiter((label for string in strings for label in string), np.int32, int(begin[-1]))
+def _labels(texts: list[str], numbers: list[int], token_type: str, symbols: SymbolTable | None) -> _Side:
+    """Labels of strings, one after another: characters of all of them at once, others one by one."""
+    if token_type == "utf8":
+        labels = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.int32)
+        if labels.all():
+            return _offsets(texts), labels
+    rows = []
+    for number, text in zip(numbers, texts, strict=True):
+        try:
+            rows.append(np.array(labels_of(text, token_type, symbols), np.int32))
+        except DataError as fault:
+            raise DataError(f"pair {number + 1}: {fault.message}") from None
+    return _offsets(rows), np.concatenate(rows)
 
 
 def _taken(side: _Side, rows: Ints) -> _Side:
@@ -454,9 +465,13 @@ def _taken(side: _Side, rows: Ints) -> _Side:
     if begin is None or symbols is None:
         return side
     parts = [symbols[begin[row] : begin[row + 1]] for row in rows]
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(part) for part in parts], out=offsets[1:])
-    return offsets, np.concatenate(parts) if parts else symbols[:0]
+    return _offsets(parts), np.concatenate(parts) if parts else symbols[:0]
+
+
+def _offsets(parts: Sequence[Sized]) -> Ints:
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=offsets[1:])
+    return offsets
 
 
 def _shares(sample_weight: ArrayLike | None, count: int) -> Floats:
