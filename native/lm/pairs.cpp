@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/key_index.h"
+#include "base/log_add.h"
 #include "base/parallel.h"
 
 namespace textmill::lm {
@@ -17,11 +18,7 @@ constexpr double kLn10 = 2.302585092994045684;
 
 using base::joined_key;
 using base::KeyIndex;
-
-double log_add(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b == kNone ? a : a + std::log1p(std::exp(b - a));
-}
+using base::log_add;
 
 // Run i of an array that is cut by offsets.
 std::span<const std::int32_t> run(std::span<const std::int64_t> begin, std::span<const std::int32_t> values,

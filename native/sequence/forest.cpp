@@ -7,15 +7,14 @@
 #include <set>
 #include <tuple>
 
+#include "base/log_add.h"
+
 namespace textmill::sequence {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using base::log_add;
 
-double log_add(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b == -kInfinity ? a : a + std::log1p(std::exp(b - a));
-}
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::span<const std::int32_t> run(std::span<const std::int64_t> offsets, std::span<const std::int32_t> items,
                                   std::size_t key) {

@@ -9,12 +9,14 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/log_add.h"
 #include "base/math.h"
 #include "base/simd.h"
 
 namespace textmill::sequence {
 namespace {
 
+using base::log_add;
 using base::with_packs;
 using Clock = std::chrono::steady_clock;
 
@@ -22,11 +24,6 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kSmall = 1e-20;           // vectors are scaled when they leave 1e-20 .. 1e20
 constexpr double kRounding = 1e-12;        // of sums of probabilities
 constexpr std::size_t kClockSteps = 1024;  // between looks at the clock
-
-double log_add(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b == kNever ? a : a + std::log1p(std::exp(b - a));
-}
 
 // Two arithmetics for one recursion: scaled potentials, and logarithms.
 struct Linear {

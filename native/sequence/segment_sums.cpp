@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/log_add.h"
 #include "base/math.h"
 #include "base/parallel.h"
 #include "base/simd.h"
@@ -12,17 +13,13 @@
 namespace textmill::sequence {
 namespace {
 
+using base::log_add;
 using base::parallel_blocks;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWidest = 200.0;    // largest relative score that is exponentiated
 constexpr double kDrift = 400.0;     // most that the scores of O after different histories may part in a sentence
 constexpr double kTooLarge = 1e100;  // alphas are rescaled when one is larger
-
-double log_add(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b == -kInfinity ? a : a + std::log1p(std::exp(b - a));
-}
 
 // What the kernels see of one sentence.
 struct Sentence {

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <limits>
 
+#include "base/log_add.h"
 #include "base/math.h"
 #include "base/parallel.h"
 
 namespace textmill::sequence {
 namespace {
 
+using base::log_add;
 using base::parallel_blocks;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -18,11 +20,6 @@ constexpr std::size_t kRoundCells = 1 << 22;  // of matrices that are alive toge
 constexpr std::size_t kLeastTokens = 256;
 
 double range_of(std::size_t order) { return order == 2 ? kRange / 2 : kRange; }
-
-double log_add(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b == kNever ? a : a + std::log1p(std::exp(b - a));
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/key_index.h"
+#include "base/log_add.h"
 #include "base/parallel.h"
 #include "base/random.h"
 
@@ -40,6 +41,7 @@ class LetterTests {
 namespace {
 
 using base::joined_key;
+using base::log_add;
 
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 constexpr std::size_t kWords = 16;   // handed to a thread at once
@@ -49,11 +51,6 @@ constexpr double kSmallest = 1e-3;   // scale at which weights are multiplied ou
 std::uint64_t mixed(std::uint64_t h, std::uint64_t value) {
   h = (h ^ value) * 0x9E3779B97F4A7C15u;
   return h ^ h >> 32;
-}
-
-double log_add(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b == kNone ? a : a + std::log1p(std::exp(b - a));
 }
 
 // The keys of the tests of letter t. Outside of the word stand two signs, left and right.

@@ -6,10 +6,13 @@
 #include <limits>
 #include <numeric>
 
+#include "base/log_add.h"
 #include "base/parallel.h"
 
 namespace textmill::tasks {
 namespace {
+
+using base::log_add;
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kTie = 1e-12;       // scores nearer than this are equal
@@ -55,11 +58,6 @@ struct Output {
   double score;  // log probability
   std::vector<std::int32_t> classes;
 };
-
-double log_add(double a, double b) {
-  const double high = std::max(a, b), low = std::min(a, b);
-  return high == kNever ? kNever : high + std::log1p(std::exp(low - high));
-}
 
 // The best outputs so far, each followed by every class of the position; equal outputs are joined.
 void extend(std::vector<Output>& outputs, std::span<const double> scores, std::int32_t empty, std::size_t beam) {
