@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from textmill.cli.app import app
+from textmill.errors import DataError
 
 ENGLISH = ["the cat sat on the mat and the dog looked at it", "this is the house near the river that you saw"]
 CZECH = ["kočka seděla na rohoži a pes se na ni díval", "to je dům u řeky který jsi viděl včera večer"]
@@ -84,6 +85,12 @@ def test_build(folder: Path, tmp_path: Path, kind: str, file: str) -> None:
     assert (tmp_path / "out" / file).stat().st_size > 0
 
 
+def test_one_endless_word_on_standard_input_has_an_answer(folder: Path) -> None:
+    """Longer than any field of a table may be, so it is no table."""
+    rows = run("detect", "--model", folder / "m.mill", stdin="a" * 200_000 + "\n").splitlines()
+    assert rows[1].split("\t")[0] == "und"
+
+
 def test_errors_are_one_line(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "xx.txt").write_text("\n")
     empty = CliRunner().invoke(app, ["language", "train", str(tmp_path / "xx.txt"), "-o", str(tmp_path / "none.mill")])
@@ -92,3 +99,6 @@ def test_errors_are_one_line(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("one two\n", encoding="utf-8")
     arguments = ["edit", folder / "m.mill", "--patch", tmp_path / "bad.txt", "-o", tmp_path / "x.mill"]
     assert CliRunner().invoke(app, ["language", *map(str, arguments)]).exit_code != 0
+    wanted = ["segment", folder / "m.mill", "--model", folder / "m.mill", "--only", "xx"]
+    with pytest.raises(DataError, match="does not know the language 'xx'"):
+        CliRunner().invoke(app, ["language", *map(str, wanted)], catch_exceptions=False)

@@ -98,8 +98,10 @@ def segment(
     from textmill.tasks.language import LanguageSegmenter, languages_page
 
     settings: dict[str, Any] = {} if penalty is None else {"penalty": penalty}
+    identifier = _open(model, False, jobs)
+    wanted = identifier.check_languages(_codes(only) or [])
     segmenter = LanguageSegmenter(
-        identifier=_open(model, False, jobs), method=method, languages=_codes(languages), n_jobs=jobs, **settings
+        identifier=identifier, method=method, languages=_codes(languages), n_jobs=jobs, **settings
     )
     columns = {"id": "", "begin": "d", "end": "d", "language": "", "confidence": ".3f", "text": ""}
     table = None if only else Printed(columns, json=json)
@@ -110,7 +112,6 @@ def segment(
                 languages_page(text, pieces, f"Languages of {document.id}").write(report)
                 report = None
             if table is None:
-                wanted = set(_codes(only) or [])
                 typer.echo(
                     "".join(text[piece.begin : piece.end] for piece in pieces if piece.language in wanted).strip()
                 )

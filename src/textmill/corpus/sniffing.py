@@ -80,7 +80,10 @@ def sniff_format(head: bytes, *, encoding: str = "utf-8", text_field: str = "tex
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    return next(csv.reader([line], delimiter=delimiter), [])
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:  # longer than any field may be: no header
+        return []
 
 
 def _is_header(fields: list[str], text_field: str) -> bool:

@@ -362,6 +362,16 @@ class LanguageIdentifier(Classifier, Model):
         check_fitted(self)
         return [code for code, decoy in zip(self._codes(), self.decoy_, strict=True) if not decoy]
 
+    def check_languages(self, languages: Sequence[str]) -> list[str]:
+        """These languages, once the identifier knows all of them.
+
+        >>> LanguageIdentifier.bundled().check_languages(["cs", "sk"])
+        ['cs', 'sk']
+        """
+        for code in languages:
+            self._number(code)
+        return list(languages)
+
     # ---- words of the model ----
 
     def words(self) -> dict[str, dict[str, float]]:

@@ -128,7 +128,7 @@ class LanguageSegmenter(Estimator):
 
     def only(self, text: str, languages: Sequence[str]) -> str:
         """The parts of a text in these languages, one after the other: what is worth indexing."""
-        wanted = set(languages)
+        wanted = self._identifier().check_languages(languages)
         return "".join(text[piece.begin : piece.end] for piece in self.segments(text) if piece.language in wanted)
 
     def _check(self) -> None:
