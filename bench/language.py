@@ -4,7 +4,10 @@ TEXTMILL_DATA=... python -m bench language [--repeats 3] [--quick] [--only TEXT]
 
     words | pairs | sentences     processor seconds for the second half of `language/sentences` on one thread, all
                                   languages on both sides; words have four letters or more and come once each
-    segments                      documents of one to four languages, against lingua's detect_multiple_languages_of
+    nine languages                a model of the nine languages of the sentences alone, with what letters say of unknown
+                                  words, and its dictionary alone
+    segments                      documents of one to four languages, against lingua's detect_multiple_languages_of, and
+                                  against telling the languages of the same documents
     other languages | junk        how many texts in hundred are said to be in a language that is known: declarations in
                                   languages that the model does not know, random letters, base64, digits and code;
                                   against what CLD2 calls reliable
@@ -51,6 +54,14 @@ def jobs(options: Options) -> list[Job]:
         for kind in ("sentences", "pairs", "words")
         for peer in _PEERS
     ]
+    nine = [
+        Job(f"nine languages, {kind}, seconds", lambda order=order: _nine(options, order)[0],
+            lambda: _theirs(options, "sentences", "pycld2")[0], "pycld2",
+            lambda order=order: f"accuracy {_nine(options, order)[1]:.4f}", figure="returned", bar=bar)
+        for kind, order, bar in (("dictionary", 0, 3.0), ("dictionary and letters", 4, None))
+    ]  # fmt: skip
+    beside = Job("segments beside detection, seconds", lambda: _all_segments(options), lambda: _all_languages(options),
+                 "detection", figure="returned", bar=1 / 3)  # fmt: skip
     segments = Job(
         "segments, seconds",
         lambda: _our_segments(options)[0],
@@ -65,7 +76,7 @@ def jobs(options: Options) -> list[Job]:
             "pycld2", figure="returned", label="% of texts", bar=1.0)
         for kind in ("other languages", "junk")
     ]  # fmt: skip
-    return [*rows, segments, *refused]
+    return [*rows, *nine, segments, beside, *refused]
 
 
 def sets(folder: Path, half: int, size: int) -> dict[str, list[tuple[str, str]]]:
@@ -143,11 +154,26 @@ def _model() -> LanguageIdentifier:
 
 
 def _ours(options: Options, kind: str, peer: str) -> tuple[float, float]:
-    texts = _texts(options, kind, peer)
+    return _measured(_model(), _texts(options, kind, peer))
+
+
+def _measured(model: LanguageIdentifier, texts: list[tuple[str, str]]) -> tuple[float, float]:
+    """Processor seconds, and the share of texts with the right language."""
     began = time.process_time()
-    answers = _model().predict([text for text, _ in texts])
+    answers = model.predict([text for text, _ in texts])
     seconds = time.process_time() - began
     return seconds, sum(a == code for a, (_, code) in zip(answers, texts, strict=True)) / len(texts)
+
+
+@cache
+def _nine_model(order: int) -> LanguageIdentifier:
+    chosen = _model().select(["cs", "de", "en", "es", "fr", "it", "pl", "sk", "sl"]).set_params(n_jobs=1, order=order)
+    chosen.predict(["a text"])  # the model is put together at the first call
+    return chosen
+
+
+def _nine(options: Options, order: int) -> tuple[float, float]:
+    return _measured(_nine_model(order), _texts(options, "sentences", "pycld2"))
 
 
 def _theirs(options: Options, kind: str, peer: str) -> tuple[float, float]:
@@ -206,6 +232,24 @@ def _our_segments(options: Options) -> tuple[float, float]:
     segmenter.segments_many(texts)
     seconds = time.process_time() - began
     return seconds, evaluate_segments(segmenter, documents).accuracy
+
+
+def _document_texts(options: Options) -> list[str]:
+    return [" ".join(text for _, text in document) for document in _documents(options)]
+
+
+def _all_segments(options: Options) -> float:
+    texts, segmenter = _document_texts(options), LanguageSegmenter(identifier=_model(), n_jobs=1)
+    began = time.process_time()
+    segmenter.segments_many(texts)
+    return time.process_time() - began
+
+
+def _all_languages(options: Options) -> float:
+    texts = _document_texts(options)
+    began = time.process_time()
+    _model().predict(texts)
+    return time.process_time() - began
 
 
 def _lingua_segments(options: Options) -> tuple[float, float]:

@@ -1,15 +1,21 @@
 #include "language/segment.h"
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <cmath>
+#include <numeric>
 #include <set>
+
+#include "base/math.h"
+#include "language/queue.h"
 
 namespace textmill::language {
 namespace {
 
 inline constexpr std::size_t kBlock = 1024;
-inline constexpr double kSupport = 0.5;  // share of a threshold that makes a longer piece a part of its neighbour
+inline constexpr float kMostExponent = 40;  // of what a word says, in sums over paths
+inline constexpr double kSupport = 0.5;     // share of a threshold that makes a longer piece a part of its neighbour
 
 // Words of a text with what they say, as small as it goes: a record of the table, or a row of guesses.
 struct Unit {
@@ -40,25 +46,33 @@ bool ends_sentence(char32_t c) {
 class Units {
  public:
   Units(const Model& model, const Source& source) : model_(model), width_(model.languages) {
+    for (std::size_t i = 0; model.table.step > 0 && i < exps_.size(); ++i) {
+      const auto byte = static_cast<std::uint8_t>(i);
+      exps_[i] = std::exp(std::clamp(model.table.value(&byte), -kMostExponent, kMostExponent));
+    }
     float row[kRow];
-    const auto* base = model.table.records.data();
+    std::size_t looked_up = 0;
+    Queue queue(model.table, [&](const Pending& entry) {
+      Record record;
+      Unit& unit = units_[looked_up++];
+      if (model.table.find(entry.word.key, Kind::Word, entry.hash, entry.slot, record)) {
+        unit.place = -2 - (reinterpret_cast<const std::uint8_t*>(record.key.data()) - 1 - model.table.records.data());
+      } else if (guess(model, entry.word, row)) {
+        unit.place = static_cast<std::int64_t>(rows_.size());
+        rows_.insert(rows_.end(), row, row + width_);
+      }
+    });
     read(source, [&](const auto& text) {
       std::size_t before = 0;
       scan(text, model.without_accents, [&](const Word& word) {
-        Record record;
-        std::int64_t place = -1;
-        if (!word.key.empty() && model.table.find(word.key, Kind::Word, stored_hash(word.key, Kind::Word), record)) {
-          place = -2 - (reinterpret_cast<const std::uint8_t*>(record.key.data()) - 1 - base);
-        } else if (guess(model, word, row)) {
-          place = static_cast<std::int64_t>(rows_.size());
-          rows_.insert(rows_.end(), row, row + width_);
-        }
         bool opens = false;
         while (before < word.begin && !opens) opens = ends_sentence(text.next(before));
         before = word.end;
-        units_.push_back({static_cast<std::int64_t>(word.begin), place, opens});
+        units_.push_back({static_cast<std::int64_t>(word.begin), -1, opens});
+        queue.add(word);
       });
     });
+    queue.flush();
   }
   std::size_t size() const { return units_.size(); }
   std::int64_t begin(std::size_t t) const { return units_[t].begin; }
@@ -81,114 +95,171 @@ class Units {
     }
   }
 
+  // e to the power of these scores.
+  void exps(std::size_t t, float* out) const {
+    const std::int64_t place = units_[t].place;
+    if (place >= 0) {
+      double wide[kRow];
+      for (std::size_t l = 0; l < width_; ++l)
+        wide[l] = static_cast<double>(rows_[static_cast<std::size_t>(place) + l]);
+      base::exp({wide, width_}, {wide, width_});
+      for (std::size_t l = 0; l < width_; ++l) out[l] = static_cast<float>(wide[l]);
+    } else if (place == -1) {
+      std::fill(out, out + width_, 1.0f);
+    } else {
+      Record record;
+      model_.table.read(static_cast<std::size_t>(-2 - place), record);
+      std::fill(out, out + width_, exp_of(record.rest));
+      const std::size_t size = model_.table.width();
+      for (std::size_t p = 0; p < record.pairs; ++p) out[record.languages[p]] = exp_of(record.values + p * size);
+    }
+  }
+
  private:
+  float exp_of(const std::uint8_t* value) const {
+    if (model_.table.step > 0) return exps_[*value];
+    return std::exp(std::clamp(model_.table.value(value), -kMostExponent, kMostExponent));
+  }
+
   const Model& model_;
   std::size_t width_;
+  std::array<float, 256> exps_{};  // of all values of a byte
   std::vector<Unit> units_;
   std::vector<float> rows_;
 };
 
-// One step of the sum over paths: to = (from + w (sum - from)) e^{r}, divided by its sum.
-void advance(const float* from, const float* exps, std::size_t n, float w, float* to) {
-  float sum = 0;
-  for (std::size_t l = 0; l < n; ++l) sum += from[l];
-  float total = 0;
-  for (std::size_t l = 0; l < n; ++l) {
-    to[l] = (from[l] + w * (sum - from[l])) * exps[l];
-    total += to[l];
-  }
-  const float factor = 1 / total;
-  for (std::size_t l = 0; l < n; ++l) to[l] *= factor;
+// Rows of labels are padded to whole lanes, which the compiler turns into packs: a sum in one variable would have to be
+// added up number by number.
+inline constexpr std::size_t kLanes = 16;
+using Row = std::array<float, kRow + kLanes>;
+
+// The sum of f(l) over all labels l < n.
+template <class F>
+float sum_over(std::size_t n, F f) {
+  float part[kLanes] = {};
+  for (std::size_t i = 0; i < n; i += kLanes)
+    for (std::size_t j = 0; j < kLanes; ++j) part[j] += f(i + j);
+  return std::accumulate(part, part + kLanes, 0.0f);
+}
+
+float largest_of(const float* x, std::size_t n) {
+  float part[kLanes];
+  std::copy_n(x, kLanes, part);
+  for (std::size_t i = kLanes; i < n; i += kLanes)
+    for (std::size_t j = 0; j < kLanes; ++j) part[j] = part[j] < x[i + j] ? x[i + j] : part[j];
+  return *std::max_element(part, part + kLanes);
+}
+
+// One step of the sum over paths: to = (p + w (1 - p)) e^{r} with p = from * factor, which sums to 1; returns the factor
+// of the new row.
+float advance(const float* from, float factor, const float* exps, std::size_t n, float w, float* to) {
+  return 1 / sum_over(n, [=](std::size_t l) {
+           const float p = from[l] * factor;
+           return to[l] = (p + w * (1 - p)) * exps[l];
+         });
 }
 
 }  // namespace
 
 std::vector<Piece> segment(const Model& model, const Source& source, const Switching& switching) {
   const Units units(model, source);
-  const std::size_t T = units.size(), N = model.languages, Y = N + 1;
+  const std::size_t T = units.size(), N = model.languages, Y = N + 1, width = (Y + kLanes - 1) / kLanes * kLanes;
   const auto length = static_cast<std::int64_t>(source.text.size);
   if (T == 0) return {{0, 0, 0, length, static_cast<std::int32_t>(N), 0.0f}};
-  std::vector<float> forbidden(Y);  // of languages that nobody asks for
-  for (std::size_t l = 0; l < N; ++l) forbidden[l] = model.chosen[l] ? 0.0f : -1e6f;
-  float row[kRow + 1], v[kRow + 1], exps[kRow + 1];
-  const auto load = [&](std::size_t t) {
-    units.scores(t, row);
-    row[N] = switching.unknown + (units.in_dictionary(t) ? 0.0f : switching.unseen);
-    for (std::size_t l = 0; l < N; ++l) row[l] += forbidden[l];
+  Row forbidden, allowed;  // of languages that nobody asks for, and of the padding
+  for (std::size_t l = 0; l < width; ++l) {
+    allowed[l] = l == N || (l < N && model.chosen[l]) ? 1.0f : 0.0f;
+    forbidden[l] = allowed[l] > 0 ? 0.0f : -1e6f;
+  }
+  const auto unknown = [&](std::size_t t) {
+    return switching.unknown + (units.in_dictionary(t) ? 0.0f : switching.unseen);
   };
   const auto price = [&](std::size_t t) { return switching.penalty * (units.opens(t) ? switching.at_break : 1.0f); };
 
-  const std::size_t words = (Y + 63) / 64;
-  std::vector<std::uint64_t> changed(T * words);  // whether the best path to a language at t came from another
-  std::vector<std::uint8_t> source_of(T);
+  // A path is known by where its last run began: source and its own beginning for each t, and no bit for each label.
+  std::vector<std::uint8_t> source_of(T), path(T);
+  std::vector<std::uint32_t> source_began(T);
+  Row row{}, v;
+  std::array<std::uint32_t, kRow + kLanes> began{};
+  const auto load = [&](std::size_t t) {
+    units.scores(t, row.data());
+    row[N] = unknown(t);
+    std::fill(row.begin() + static_cast<std::ptrdiff_t>(Y), row.begin() + static_cast<std::ptrdiff_t>(width), 0.0f);
+    for (std::size_t l = 0; l < width; ++l) row[l] += forbidden[l];
+  };
   load(0);
-  std::copy_n(row, Y, v);
+  v = row;
   for (std::size_t t = 1; t < T; ++t) {
-    const auto best = static_cast<std::size_t>(std::max_element(v, v + Y) - v);
-    const float other = v[best] - price(t), shift = v[best];
+    const float top = largest_of(v.data(), width), other = top - price(t);
+    const auto best = static_cast<std::size_t>(std::find(v.begin(), v.end(), top) - v.begin());
     source_of[t] = static_cast<std::uint8_t>(best);
+    source_began[t] = began[best];
     load(t);
-    std::uint64_t* bits = changed.data() + t * words;
-    for (std::size_t l = 0; l < Y; ++l) {
+    const auto now = static_cast<std::uint32_t>(t);
+    for (std::size_t l = 0; l < width; ++l) {
       const bool change = other > v[l];
-      bits[l / 64] |= static_cast<std::uint64_t>(change) << (l % 64);
-      v[l] = (change ? other : v[l]) - shift + row[l];
+      began[l] = change ? now : began[l];
+      v[l] = (change ? other : v[l]) - top + row[l];
     }
   }
-  std::vector<std::uint8_t> path(T);
-  auto label = static_cast<std::size_t>(std::max_element(v, v + Y) - v);
+  auto label =
+      static_cast<std::size_t>(std::max_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(Y)) - v.begin());
   if (v[N] >= v[label]) label = N;  // nothing speaks for the language: unknown
-  for (std::size_t t = T; t-- > 0;) {
-    path[t] = static_cast<std::uint8_t>(label);
-    if (t > 0 && (changed[t * words + label / 64] >> (label % 64) & 1)) label = source_of[t];
+  for (std::size_t end = T, first = began[label];;) {
+    std::fill(path.begin() + static_cast<std::ptrdiff_t>(first), path.begin() + static_cast<std::ptrdiff_t>(end),
+              static_cast<std::uint8_t>(label));
+    if (first == 0) break;
+    label = source_of[first];
+    end = first;
+    first = source_began[first];
   }
 
   // Probabilities of the labels of the path.
   const float inside = std::exp(-switching.penalty), at_break = std::exp(-switching.penalty * switching.at_break);
   const auto weight = [&](std::size_t t) { return units.opens(t) ? at_break : inside; };  // of a change before word t
   const std::size_t blocks = (T + kBlock - 1) / kBlock;
-  std::vector<float> at_block(blocks * Y), forward(std::min(T, kBlock) * Y), backward(Y, 1.0f), next(Y);
-  std::vector<float> probability(T);
+  std::vector<float> at_block(blocks * width), forward(std::min(T, kBlock) * width), probability(T),
+      factors(blocks, 1.0f);
+  Row exps{}, backward, next{};
   const auto weigh = [&](std::size_t t) {
-    load(t);
-    const float top = *std::max_element(row, row + Y);
-    for (std::size_t l = 0; l < Y; ++l) exps[l] = row[l] - top < -30 ? 1e-13f : std::exp(row[l] - top);
-    for (std::size_t l = 0; l < N; ++l)
-      if (!model.chosen[l]) exps[l] = 0;
+    units.exps(t, exps.data());
+    exps[N] = std::exp(std::clamp(unknown(t), -kMostExponent, kMostExponent));
+    std::fill(exps.begin() + static_cast<std::ptrdiff_t>(Y), exps.begin() + static_cast<std::ptrdiff_t>(width), 0.0f);
+    for (std::size_t l = 0; l < width; ++l) exps[l] *= allowed[l];
   };
+  float factor = 1;
   const auto pass = [&](std::size_t b, float* rows) {  // forward rows of a block from the last of the block before
+    factor = factors[b];
     for (std::size_t t = b * kBlock; t < std::min(T, (b + 1) * kBlock); ++t) {
-      float* to = rows + (t - b * kBlock) * Y;
+      float* to = rows + (t - b * kBlock) * width;
       weigh(t);
       if (t == 0) {
-        std::fill_n(to, Y, 1.0f);
-        advance(to, exps, Y, 1.0f, to);
+        std::copy_n(exps.data(), width, to);
+        factor = 1 / sum_over(width, [to](std::size_t l) { return to[l]; });
       } else {
-        advance(t == b * kBlock ? at_block.data() + b * Y : to - Y, exps, Y, weight(t), to);
+        const float* from = t == b * kBlock ? at_block.data() + b * width : to - width;
+        factor = advance(from, factor, exps.data(), width, weight(t), to);
       }
     }
   };
   for (std::size_t b = 0; b + 1 < blocks; ++b) {
     pass(b, forward.data());
-    std::copy_n(forward.data() + (kBlock - 1) * Y, Y, at_block.data() + (b + 1) * Y);
+    std::copy_n(forward.data() + (kBlock - 1) * width, width, at_block.data() + (b + 1) * width);
+    factors[b + 1] = factor;
   }
+  backward.fill(1.0f);
+  float scale = 1;
   for (std::size_t b = blocks; b-- > 0;) {
     pass(b, forward.data());
     for (std::size_t t = std::min(T, (b + 1) * kBlock); t-- > b * kBlock;) {
-      const float* f = forward.data() + (t - b * kBlock) * Y;
-      float sum = 0;
-      for (std::size_t l = 0; l < Y; ++l) sum += f[l] * backward[l];
-      probability[t] = f[path[t]] * backward[path[t]] / sum;
+      const float* f = forward.data() + (t - b * kBlock) * width;
+      float *at = backward.data(), *to = next.data();
+      const float* e = exps.data();
+      probability[t] = f[path[t]] * at[path[t]] / sum_over(width, [=](std::size_t l) { return f[l] * at[l]; });
       weigh(t);
-      for (std::size_t l = 0; l < Y; ++l) next[l] = backward[l] * exps[l];
-      float all = 0;
-      for (std::size_t l = 0; l < Y; ++l) all += next[l];
-      float total = 0;
-      for (std::size_t l = 0; l < Y; ++l) {
-        backward[l] = next[l] + weight(t) * (all - next[l]);
-        total += backward[l];
-      }
-      for (std::size_t l = 0; l < Y; ++l) backward[l] /= total;
+      const float all = sum_over(width, [=](std::size_t l) { return to[l] = at[l] * scale * e[l]; });
+      const float w = weight(t);
+      scale = 1 / sum_over(width, [=](std::size_t l) { return at[l] = to[l] + w * (all - to[l]); });
     }
   }
 

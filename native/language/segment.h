@@ -11,8 +11,8 @@
 //
 //   f_t(L) = e^{r_t(L)} (f_{t-1}(L) + e^{-penalty_t} sum_{L' != L} f_{t-1}(L')),  backward alike,  P(y_t = L) ~ f_t(L) b_t(L)
 //
-// O(T N) and not O(T N^2), as all changes cost the same. Forward rows are kept for stretches of kBlock words and computed
-// again on the way back, so memory is O(T + T N / kBlock).
+// O(T N) and not O(T N^2), as the price of a change does not depend on the languages. Forward rows are kept for stretches
+// of kBlock words and computed again on the way back, so memory is O(T + T N / kBlock).
 //
 // The smoothing procedure works on the rows of all words: medians of 2 h + 1 words, cuts at both edges of each local
 // minimum of each language, sets of languages whose mean reaches a threshold, merging of neighbours whose sets
