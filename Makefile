@@ -97,7 +97,7 @@ wheel: $(STAMPS)/wheel
 # it is printed above the test that did it, since only what Python prints is captured. tests/sanitized.py says what is left out.
 SANITIZED := .venv-sanitize
 SANITIZED_PY := $(SANITIZED)/bin/python
-SANITIZED_TESTS := $(addprefix tests/,native model corpus vectors topics sequence strings linear fst lm)
+SANITIZED_TESTS := $(addprefix tests/,native model corpus vectors topics sequence strings linear fst lm trees tasks)
 sanitize: $(STAMPS)/test
 	test -x $(SANITIZED_PY) || $(PYTHON) -m venv $(SANITIZED)
 	$(PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' \

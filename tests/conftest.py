@@ -21,6 +21,7 @@ PEERS = {"gensim", "kenlm", "pyLDAvis", "pycrfsuite", "pynini", "pywrapfst", "ra
 
 
 SLOW_SECONDS = 7200  # for a test marked slow without a limit of its own; the others have `timeout` of pyproject.toml
+NO_DATA = "TEXTMILL_DATA is not set"
 GRACE_SECONDS = 120  # from the moment a test is to end by its own thread to the moment the run is ended from outside
 
 terminal = pytest.StashKey[int]()
@@ -39,7 +40,10 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = pytest.mark.skip(reason=NO_DATA)
     for item in items:
+        if item.get_closest_marker("data") and not os.environ.get("TEXTMILL_DATA"):
+            item.add_marker(missing)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
 
@@ -65,7 +69,7 @@ def data() -> Path:
     """The folder of real data sets; the test is skipped when TEXTMILL_DATA does not name it."""
     folder = os.environ.get("TEXTMILL_DATA")
     if not folder:
-        pytest.skip("TEXTMILL_DATA is not set")
+        pytest.skip(NO_DATA)
     return Path(folder)
 
 

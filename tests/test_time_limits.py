@@ -1,4 +1,6 @@
-"""A test that stops moving fails with the stack of every thread, and the run goes on or ends; never does it stand."""
+"""A test that stops moving fails with the stack of every thread, and the run goes on or ends; never does it stand.
+
+A test marked `data` that finds no data is skipped."""
 
 from __future__ import annotations
 
@@ -27,6 +29,11 @@ def test_that_moves():
 def test_that_is_slow(request):
     assert request.node.get_closest_marker("timeout").args == (conftest.SLOW_SECONDS,)
 
+@pytest.mark.data
+def test_that_reads_real_data():
+    import os
+    assert os.environ["TEXTMILL_DATA"]
+
 @pytest.mark.stuck
 def test_that_no_signal_reaches():
     collections.deque(itertools.repeat(0), maxlen=0)
@@ -36,7 +43,8 @@ def test_that_no_signal_reaches():
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_stuck.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder)]
-    command += ["-p", "conftest", "-p", "no:cacheprovider", "-o", "timeout=2", "-o", "markers=slow\nstuck", *options]
+    command += ["-p", "conftest", "-p", "no:cacheprovider", "-o", "timeout=2", *options]
+    command += ["-o", "markers=slow\ndata\nstuck"]
     environment = {"PATH": "", "PYTHONPATH": str(ROOT / "tests")}
     return subprocess.run(
         [*command, str(folder / "test_stuck.py")],
@@ -46,10 +54,11 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_test_that_waits_fails_with_all_stacks_and_the_others_run(tmp_path: Path) -> None:
     done = run(tmp_path, "-m", "not stuck")
-    assert "1 failed, 2 passed" in done.stdout
+    assert "1 failed, 2 passed, 1 skipped" in done.stdout
     assert "::test_that_waits_for_a_thread" in done.stdout
     assert "Timeout (>2.0s)" in done.stdout
     assert "Stack of bystander" in done.stdout
+    assert "1 skipped: TEXTMILL_DATA is not set" in done.stdout
 
 
 @pytest.mark.parametrize("options", [[], ["-n", "1"]])
