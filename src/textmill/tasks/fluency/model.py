@@ -50,7 +50,8 @@ from textmill.tasks.fluency.negatives import draw_negatives
 __all__ = ["FluencyModel", "SentenceScores", "UnknownWords", "seed_for"]
 
 BEGIN = 1  # id of the start symbol in n-gram models
-_UNKNOWN_SHARE = 0.8  # of unknown words, above which nothing can be learned or told
+_UNKNOWN_SHARE = 0.8  # of unknown words in positives, above which nothing can be learned
+_UNFAMILIAR = 0.5  # share of unknown words of sentences above which a warning is due
 _FEW = 20  # words, of which unknown ones say nothing
 _SEEDS = {"split": 0, "pass": 1, "dev": 2, "test": 3, "order": 4, "match": 5, "sheet": 6}
 
@@ -255,7 +256,7 @@ class FluencyModel(Estimator, Model):
             raise DataError("sentences is one text; pass a list of sentences")
         encoded = Encoded(*self.lm_.encode(list(words_of(sentences, self.tokenizer))))
         unknown = float(np.mean(encoded.ids == 0)) if len(encoded.ids) else 0.0
-        if unknown > _UNKNOWN_SHARE and len(encoded.ids) >= _FEW:
+        if unknown > _UNFAMILIAR and len(encoded.ids) >= _FEW:
             warnings.warn(
                 f"{100 * unknown:.0f} % of the words are unknown to this judge, so it cannot tell much of them; is it "
                 "another language or kind of text?",
