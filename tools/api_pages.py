@@ -125,6 +125,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "tasks.normalization",
             "tasks.polarity",
             "tasks.pronunciation",
+            "tasks.readability",
             "tasks.similarity",
             "tasks.transfer",
             "tasks.voicemail",

@@ -95,6 +95,16 @@ def test_experiments_are_run(folder: Path) -> None:
     names = [row["name"] for row in rows_of(run("compare", texts, *options, "--report", str(page)))]
     assert {"words per sentence", "shallow", "everything, ordinal", "everything, majority"} <= set(names)
     assert "<svg" in page.read_text()
+    other = folder / "other.jsonl"
+    corpora = sample_graded_texts(6)
+    lines = [json.dumps({"level": n, "text": t}) for n, t in zip(corpora.levels, corpora.texts, strict=True)]
+    other.write_text("\n".join(lines) + "\n")
+    external = [*options, "--external", str(other), "--mode", "paper", "--detailed"]
+    names = [row["name"] for row in rows_of(run("compare", texts, *external))]
+    assert {"LM external", "polysyllables per sentence", "everything"} <= set(names)
+    said = run("train", texts, "--features", "shallow", "--external", str(other), "-o", str(folder / "external.mill"))
+    assert said.endswith("17 features\n")
+    run("predict", str(folder / "external.mill"), str(folder / "letter.txt"))
     said = run("select", texts, *options, "--method", "filter")
     assert "optimistic" in said
 

@@ -117,7 +117,7 @@ class Learning:
         str,
         typer.Option(
             help="Groups or names of features, with commas: shallow, formulas, pos, entity, chains, coreference, grid, "
-            "parse, lm, relative, oov; a - in front leaves out."
+            "parse, lm, relative, oov, external; a - in front leaves out."
         ),
     ] = "shallow,pos,entity,chains,coreference,grid,parse,lm,relative,oov"
     without_length: Annotated[
@@ -133,17 +133,39 @@ class Learning:
         str, typer.Option(help="Smoothing: witten-bell, katz, good-turing, absolute or jelinek-mercer.")
     ] = "witten-bell"
 
+    external: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Texts of other corpora, the name of the corpus as level: adds perplexities by their models.",
+        ),
+    ] = None
+
     def grader(self, annotating: Annotating, order: Any, seed: int, jobs: int | None) -> Any:
         """The grader that is asked for, not trained."""
         from textmill.errors import DataError
         from textmill.tasks import LevelModels, ReadabilityGrader
+        from textmill.tasks.readability import Annotator, external_models, read_graded_texts
 
         try:
             l2 = None if self.l2 == "auto" else float(self.l2)
         except ValueError:
             raise DataError(f"--l2 must be a number or auto, got {self.l2!r}") from None
+        features = [name.strip() for name in self.features.split(",") if name.strip()]
+        tools, external = annotating.tools(), None
+        if self.external is not None:
+            annotator = Annotator(tagger=tools["tagger"], resources=tools["resources"])
+            external = external_models(
+                read_graded_texts(self.external),
+                annotator=annotator,
+                reduce=annotating.reduce,
+                smoothing=self.smoothing,
+                n_jobs=jobs,
+            )
+            features += [] if any(name.startswith("external") for name in features) else ["external"]
         return ReadabilityGrader(
-            features=[name.strip() for name in self.features.split(",") if name.strip()],
+            features=features,
+            external=external,
             length=not self.without_length,
             kind=self.kind,
             l2=l2,
@@ -151,7 +173,7 @@ class Learning:
             order=order,
             random_state=seed,
             n_jobs=jobs,
-            **annotating.tools(),
+            **tools,
         )
 
 

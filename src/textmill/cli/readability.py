@@ -216,7 +216,8 @@ def evaluate(
     else:
         grader, prepared = prepared_texts(data, reading, levels, learning, annotating, seed, jobs)
         one = FeatureSet(grader.features, grader.learner(), grader.length)
-        result = cross_validate(prepared, {"grader": one}, models=grader.new_models(), **folding.settings(seed))
+        models = {"models": grader.new_models(), "external": grader.external}
+        result = cross_validate(prepared, {"grader": one}, **models, **folding.settings(seed))
     if plot is not None:
         save(draw_levels(result, "grader"), plot)
     table = Printed({"figure": "", "value": ".4f"}, json=json)
@@ -231,6 +232,9 @@ def evaluate(
 @with_options
 def compare(
     data: _Graded,
+    detailed: Annotated[
+        bool, typer.Option("--detailed", help="Also parts of groups: classes of words, kinds of phrases and the like.")
+    ] = False,
     report: Annotated[Path | None, further_output("Write tables and pictures as a page to this file.")] = None,
     plot: Annotated[Path | None, figure_option("Draw how groups of features hang together (.png, .svg, .pdf).")] = None,
     *,
@@ -255,7 +259,13 @@ def compare(
 
     grader, prepared = prepared_texts(data, reading, levels, learning, annotating, seed, jobs)
     result = compare_sets(
-        prepared, grader.learner(), models=grader.new_models(), length=grader.length, **folding.settings(seed)
+        prepared,
+        grader.learner(),
+        models=grader.new_models(),
+        external=grader.external,
+        length=grader.length,
+        detailed=detailed,
+        **folding.settings(seed),
     )
     if report is not None:
         experiment_report(result, prepared.static).write(report)

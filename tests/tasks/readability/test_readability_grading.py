@@ -13,6 +13,8 @@ import pytest
 from textmill import load
 from textmill.lm import NGramModel
 from textmill.tasks.readability import (
+    FEATURES,
+    Annotator,
     FeatureSet,
     FeatureTable,
     LanguageResources,
@@ -25,12 +27,14 @@ from textmill.tasks.readability import (
     ReadabilityGrader,
     TokenArrays,
     add_one_best,
+    chosen_features,
     compare_sets,
     correlations,
     cross_validate,
     deal_groups,
     experiment_report,
     explain_groups,
+    external_models,
     feature_filter,
     find_leaks,
     find_versions,
@@ -43,6 +47,7 @@ from textmill.tasks.readability import (
     select_nested,
     standard_sets,
 )
+from textmill.tasks.readability.protocol import DETAILS
 
 KINDS = ("logistic", "ordinal", "svm", "ordinal-svm", "regression")
 
@@ -335,3 +340,41 @@ def test_numbers_as_levels_have_a_formula() -> None:
     assert np.array(formula_levels(made)).tolist() == [0, 1]
     assert list(standard_sets(["shallow.words"], LevelLearner())) == ["shallow", "everything"]
     assert prepare_graded(sample_graded_texts(3)).order == ["easy", "middle", "hard"]
+
+
+def test_other_corpora_score_texts_by_their_own_models() -> None:
+    graded, others = sample_graded_texts(12), sample_graded_texts(40)
+    rows = [i for i, group in enumerate(others.groups or []) if group not in set(graded.groups or [])]
+    corpora = others.take(rows)
+    words = external_models(corpora, order=2)
+    layers = Layers(Annotator().annotate(graded.texts))
+    table = words.transform(layers)
+    assert table.names == words.feature_names
+    assert len(table.names) == 6
+    text = TokenArrays.of(Layers(Annotator().annotate([graded.texts[4]]))).represented("words")
+    own = TokenArrays.of(
+        Layers(Annotator().annotate([t for t, n in zip(corpora.texts, corpora.levels, strict=True) if n == "hard"]))
+    )
+    alone = NGramModel(order=2, smoothing="witten-bell").fit(own.represented("words"))
+    value = table.choose(["external.words.hard.2"]).values[4, 0]
+    assert value == pytest.approx(alone.scores(text).perplexity(), rel=1e-10)
+
+    tagged = external_models(corpora, annotator=Annotator(tagger=Tagger()), n_words=50)
+    assert tagged.feature_names[0] == "external.mixed.easy.1"
+    grader = ReadabilityGrader(features=["external"], tagger=Tagger(), external=tagged, n_jobs=1)
+    grader.fit(graded.texts, graded.levels, graded.groups)
+    assert grader.feature_names_.to_list() == tagged.feature_names
+    prepared = grader.prepare(graded.texts, graded.levels, graded.groups)
+    sets = {"LM external": FeatureSet(["external"], LevelLearner())}
+    assert cross_validate(prepared, sets, external=tagged, n_folds=3).rows()[0].accuracy > 0.5
+
+
+def test_details_of_groups_are_compared_where_their_features_are() -> None:
+    names = [*FEATURES, "oov.tokens.100", "external.words.a.1"]
+    plain, detailed = (standard_sets(names, LevelLearner(), detailed=one) for one in (False, True))
+    assert {"POS nouns", "parse NP", "entity density, first four", "discourse"} <= detailed.keys()
+    assert not plain.keys() & DETAILS.keys()
+    assert "Schwarm and Ostendorf" in detailed
+    assert "Schwarm and Ostendorf" not in standard_sets(names[:-1], LevelLearner(), detailed=True)
+    every = standard_sets(names, LevelLearner(), detailed=True)["Schwarm and Ostendorf"].features
+    assert len(chosen_features(names, every)) == 1 + 1 + 4 + 3  # 25 with twelve perplexities and six rates

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         explain_groups,
         hardest_sentences,
     )
+    from textmill.tasks.readability.external import external_models
     from textmill.tasks.readability.features import (
         FEATURES,
         GROUPS,
@@ -139,6 +140,7 @@ __all__ = [
     "draw_levels",
     "experiment_report",
     "explain_groups",
+    "external_models",
     "feature_filter",
     "find_leaks",
     "find_versions",
@@ -182,6 +184,7 @@ __getattr__, __dir__ = deferred(
         "leaks": "Leak LeakWarning find_leaks find_versions hold_out_leak",
         "learners": "LevelLearner deal_groups",
         "pages": "correlations draw_accuracies draw_correlations draw_levels experiment_report",
+        "external": "external_models",
         "perplexities": "LevelModels TokenArrays information_gain",
         "preparation": "PreparedTexts prepare prepare_graded",
         "protocol": "ComparedSet CrossValidated FeatureSet compare_sets cross_validate formula_levels standard_sets",

@@ -68,7 +68,7 @@ class ReadabilityGrader(Classifier, Model):
         cost: Price of an error of svm; None chooses it by cross-validation.
         gamma: Width of the kernel rbf; None chooses it by cross-validation.
         models: How n-gram models are made, a `LevelModels`; None for its defaults.
-        external: Perplexities by other corpora, a fitted `LevelModels` of family "external"; None for none.
+        external: Perplexities by other corpora, made by `external_models`; None for none.
         tagger: Tags words; None if texts bring their tags, or none are wanted.
         parser: Parses sentences; None if texts bring their trees, or none are wanted.
         wordnet: Folder of WordNet for lexical chains; None for no chains.

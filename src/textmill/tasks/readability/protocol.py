@@ -118,6 +118,30 @@ class CrossValidated(Table):
         return {field: [getattr(row, field) for row in rows] for field in ComparedSet._fields}
 
 
+_BASIC_PARSE = ["parse.tree.height", "parse.SBAR.per_sentence", "parse.NP.per_sentence", "parse.VP.per_sentence"]
+_TRADITIONAL = ["shallow.words_per_sentence", "shallow.syllables_per_word", "shallow.flesch_kincaid"]
+DETAILS: dict[str, list[str]] = {
+    "words per sentence, syllables": ["shallow.words_per_sentence", "shallow.syllables_per_word"],
+    "polysyllables per sentence": ["shallow.polysyllables_per_sentence"],
+    **{
+        f"POS {kind}": [f"pos.{kind}"]
+        for kind in ("nouns", "verbs", "adjectives", "adverbs", "prepositions", "content", "function")
+    },
+    "entity density, first four": [
+        "entity.mentions",
+        "entity.unique",
+        "entity.per_sentence",
+        "entity.unique_per_sentence",
+    ],
+    "discourse": ["entity", "chains", "coreference", "grid"],
+    "parse, first four": _BASIC_PARSE,
+    **{f"parse {kind}": [f"parse.{kind}"] for kind in ("SBAR", "NP", "VP", "PP")},
+    "parse, height": ["parse.tree.height"],
+    "parse, constituents": ["parse.tree.constituents", "parse.tree.constituents_per_word"],
+    "Schwarm and Ostendorf": ["external", "oov", *_BASIC_PARSE, *_TRADITIONAL],
+}
+
+
 def cross_validate(
     prepared: PreparedTexts,
     sets: Mapping[str, FeatureSet],
@@ -131,7 +155,8 @@ def cross_validate(
 ) -> CrossValidated:
     """Answer every text by learners that were trained without its group, for each set of features.
 
-    `models` are n-gram models to make, not fitted; None for none. `mode` is "nested" or "paper".
+    `models` are n-gram models to make, not fitted; None for none. `external` are fitted models of other corpora, see
+    `external_models`. `mode` is "nested" or "paper".
     """
     check_choice("mode", mode, MODES)
     check_range("repetitions", repetitions, at_least=1, whole=True)
@@ -176,8 +201,13 @@ def cross_validate(
     return CrossValidated(prepared.order, prepared.level, predicted, expected, counts)
 
 
-def standard_sets(names: Sequence[str], learner: LevelLearner, *, length: bool = True) -> dict[str, FeatureSet]:
+def standard_sets(
+    names: Sequence[str], learner: LevelLearner, *, length: bool = True, detailed: bool = False
+) -> dict[str, FeatureSet]:
     """Return the usual sets of an experiment: single groups, representations, everything; only what has features.
+
+    `detailed` adds the parts of groups that Feng et al. (2010) compare: classes of words, kinds of phrases, the
+    features that groups began with, and the 25 of Schwarm & Ostendorf (2005), if all of their families are there.
 
     >>> list(standard_sets(["shallow.words", "shallow.words_per_sentence"], LevelLearner()))
     ['words per sentence', 'shallow', 'everything']
@@ -200,11 +230,15 @@ def standard_sets(names: Sequence[str], learner: LevelLearner, *, length: bool =
         "LM mixed": ["lm.mixed"],
         "LM all": ["lm"],
         "LM relative": ["relative"],
+        "LM external": ["external"],
+        **(DETAILS if detailed else {}),
         "everything": ["all", "-formulas"],
     }
     sets = {}
     for name, wanted in rows.items():
         there = [w for w in wanted if w == "all" or any(_within(n, w.removeprefix("-")) for n in names)]
+        if name in DETAILS and len(there) < len(wanted):
+            continue
         if there and chosen_features(names, there, length=length):
             sets[name] = FeatureSet(there, learner, length)
     return sets
@@ -213,17 +247,20 @@ def standard_sets(names: Sequence[str], learner: LevelLearner, *, length: bool =
 def compare_sets(prepared: PreparedTexts, learner: LevelLearner, **options: Any) -> CrossValidated:
     """Compare the usual sets of features, all learners over everything, and the majority, in one experiment.
 
-    Options as in `cross_validate`, and `length`.
+    Options as in `cross_validate`, and `length` and `detailed` of `standard_sets`.
     """
-    length = bool(options.pop("length", True))
+    length, detailed = bool(options.pop("length", True)), bool(options.pop("detailed", False))
     models: LevelModels | None = options.get("models")
+    external: LevelModels | None = options.get("external")
     there = [name for name in prepared.static.names if name not in set(prepared.static.missing())]
     if models is not None:
         kinds = [kind for kind in models.representations if kind == "words" or prepared.tokens.tag is not None]
         for family in ("lm", "relative"):
             there += [f"{family}.{kind}.{level}.1" for kind in kinds for level in prepared.order]
         there += [f"oov.tokens.{k}" for k in models.common]
-    sets = standard_sets(there, learner, length=length)
+    if external is not None:
+        there += external.feature_names
+    sets = standard_sets(there, learner, length=length, detailed=detailed)
     for kind in ("ordinal", "svm", "ordinal-svm", "regression", "majority"):
         if kind != learner.kind:
             other = LevelLearner(**{**learner.get_params(deep=False), "kind": kind})
