@@ -1,6 +1,6 @@
 """Systems of segments on JNLPBA: what filter, history, whole-segment tests, length and columns of other taggers change.
 
-TEXTMILL_DATA=... python -m bench._segment_quality MODELS [--columns] [--train-on-all] [NAME ...]
+TEXTMILL_DATA=... python -m bench._segment_quality MODELS [--columns] [--train-on-all] [--iterations N] [NAME ...]
 
 All systems learn from the same documents, drawn once: nine tenths of the training part, judged on the last tenth and on
 the official test part, or all of it. Models are kept in the folder MODELS, so a run can be cut into parts: what is
@@ -47,7 +47,6 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "rich, no history": {"patterns": "rich", "history": "none"},
     "crf": {},
 }
-ITERATIONS = 400
 
 Pairs = tuple[list[Any], list[list[str]]]
 
@@ -101,14 +100,14 @@ def with_columns(X: list[Sentence], pos: CRF, chunk: CRF) -> list[Sentence]:
     return [Sentence((*x.columns, tuple(t))) for x, t in zip(tagged, chunk.predict(tagged), strict=True)]
 
 
-def tagger(name: str, columns: int) -> Any:
+def tagger(name: str, columns: int, iterations: int) -> Any:
     """A system, not yet trained."""
     if name == "crf":
-        return CRF(patterns=default_patterns(columns), algorithm="lbfgs", l2=5.0, max_iter=ITERATIONS)
+        return CRF(patterns=default_patterns(columns), algorithm="lbfgs", l2=5.0, max_iter=iterations)
     chosen = dict(SYSTEMS[name])
     if (groups := chosen.pop("groups", None)) is not None:
         chosen["patterns"] = segment_patterns(chosen["patterns"], columns, groups=groups)
-    return SemiMarkovCRF(**chosen, max_iter=ITERATIONS)
+    return SemiMarkovCRF(**chosen, max_iter=iterations)
 
 
 def main() -> None:
@@ -118,6 +117,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=["table3"], help=f"Systems: {', '.join(SYSTEMS)}.")
     parser.add_argument("--columns", action="store_true", help="With parts of speech and chunk tags.")
     parser.add_argument("--train-on-all", action="store_true", help="Train on the part kept for development, too.")
+    parser.add_argument("--iterations", type=int, default=400, help="At most; 400 is enough for all to converge.")
     given = parser.parse_intermixed_args()
     warnings.simplefilter("ignore")
     data = Path(os.environ["TEXTMILL_DATA"])
@@ -133,7 +133,7 @@ def main() -> None:
         path = given.models / f"{title}.mill"
         begin = time.process_time()
         if not path.exists():
-            tagger(name, 3 if given.columns else 1).fit(*read["train"]).save(path)
+            tagger(name, 3 if given.columns else 1, given.iterations).fit(*read["train"]).save(path)
         spent = time.process_time() - begin
         model: Any = textmill.load(path)
         answers[title] = tags = model.predict(X_test)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from textmill import load
-from textmill.corpus import sample_path
-from textmill.sequence import CRF, OWLQN, SGDL1, ChainModel, ConditionalMarkov, Encoder, read_labeled
+from textmill.corpus import TypedSegments, sample_path
+from textmill.sequence import CRF, OWLQN, SGDL1, ChainModel, ConditionalMarkov, Encoder, SemiMarkovCRF, read_labeled
 
 PATTERNS = "u:w=%x[0,0]\nu:p=%x[0,1]\nu:p-1=%x[-1,1]\n*"
 FILES = Path(__file__).parent.parent / "files" / "sequence"
@@ -49,3 +49,12 @@ def test_a_tagger_of_format_1_is_trained_on_and_saved_again(tmp_path: Path) -> N
     assert more.score(data.X, data.y) > crf.score(data.X, data.y)
     crf.save(tmp_path / "again.mill")
     assert load(tmp_path / "again.mill").algorithm == crf.algorithm
+
+
+def test_segments_of_format_1_have_the_cost_of_before(tmp_path: Path) -> None:
+    tagger = load(FILES / "semimarkov-1.mill", expect=SemiMarkovCRF, verify=True)
+    X, y = TypedSegments(60, seed=4, first=60).labeled()
+    assert tagger.cost_ == 0.4
+    assert tagger.score(X, y) == pytest.approx(0.528, abs=1e-12)
+    tagger.save(tmp_path / "again.mill")
+    assert load(tmp_path / "again.mill").predict(X) == tagger.predict(X)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import textmill
 from tests.reference.segmentations import log_sum, score, segmentations
 from textmill._native import segments as native
+from textmill.corpus import TypedSegments
 from textmill.errors import DataError
 from textmill.sequence import (
     CRF,
@@ -24,11 +25,13 @@ from textmill.sequence import (
     entity_history,
     evaluate_tags,
     explain_segments,
+    gold_spans,
     parse_segment_patterns,
     plain_labels,
     read_labeled,
     segment_patterns,
 )
+from textmill.sequence.segment_choice import RATIOS, best_ratio
 
 ROLES = 7
 
@@ -628,3 +631,22 @@ def test_explanations_add_up_to_the_lead_over_the_best_without(history):
     assert explain_segments(model, [["no", "cells", "here"], []])[1] == []
     with pytest.raises(DataError, match="no candidate"):
         model.rivals(X[:1], [(0, 7, "P")])
+
+
+def test_the_cost_of_a_segment_is_measured_where_segments_are_few():
+    X, y = TypedSegments(60, seed=5).labeled()
+    X_test, y_test = TypedSegments(200, seed=5, first=300).labeled()
+    options = {"max_length": 10, "filter": "bayes", "max_iter": 30}
+    model = small(**options).fit(X, y)
+    assert 0 < model.cost_ < 0.4  # a weak model must venture more
+    measured = model.score(X_test, y_test)
+    model.cost_ = 0.4
+    assert measured > model.score(X_test, y_test)
+    assert small(max_length=10, max_iter=3).fit(X[:2], y[:2]).cost_ == 0.4  # too few to tell
+    seen = small(**options).fit(X, y, X, y)
+    hits, total = seen._ratio_counts(list(X), y)
+    assert seen.cost_ == best_ratio(hits, total) / 2
+    right = [set(a) & set(b) for a, b in zip(seen.predict_segments(X), gold_spans(y), strict=True)]
+    at = int(np.abs(RATIOS - 2 * seen.cost_).argmin())
+    assert hits[at, 0] == sum(map(len, right))
+    assert hits[at, 1] == sum(map(len, seen.predict_segments(X)))

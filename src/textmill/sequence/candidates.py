@@ -66,6 +66,11 @@ class Candidates:
         keys = np.unique(keys)
         return _from_keys(self.offsets, single, keys)
 
+    def rows(self, begins: Ints, lengths: NDArray[Any]) -> Ints:
+        """Rows of these stretches, which must be among the candidates: single tokens first, then the longer ones."""
+        at = np.searchsorted(self.begins() << 32 | self.lengths, begins << 32 | lengths.astype(np.int64))
+        return np.where(lengths == 1, begins, self.tokens + at)
+
     def contains(self, begins: Ints, lengths: NDArray[Any]) -> NDArray[np.bool_]:
         """Which of these stretches are among the candidates."""
         keys = self.begins() << 32 | self.lengths  # rising

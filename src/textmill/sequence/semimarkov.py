@@ -17,7 +17,9 @@ References: Sarawagi & Cohen (2004); Okanohara, Miyao, Tsuruoka & Tsujii (2006).
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -32,6 +34,7 @@ from textmill.model import (
     Classifier,
     Model,
     RandomState,
+    Saved,
     StringTable,
     check_choice,
     check_fitted,
@@ -39,12 +42,12 @@ from textmill.model import (
     effective_jobs,
     seed_of,
 )
-from textmill.optimize import REASONS, Plateau
+from textmill.optimize import REASONS, Plateau, Stopping, minimize_lbfgs
 from textmill.readable import counted
 from textmill.sequence.candidate_counts import width_of
 from textmill.sequence.candidate_filter import CandidateFilter
 from textmill.sequence.candidates import Candidates, all_candidates, gold_spans
-from textmill.sequence.segment_choice import Segment, listed_segments, most_expected
+from textmill.sequence.segment_choice import RATIOS, Segment, best_ratio, listed_segments, most_expected, ratio_counts
 from textmill.sequence.segment_data import SegmentCells, SegmentData, SegmentObjective, SegmentRows
 from textmill.sequence.segment_learning import learn_tests
 from textmill.sequence.segment_patterns import PRESETS, CompiledSegments, parse_segment_patterns, segment_patterns
@@ -57,6 +60,8 @@ __all__ = ["HISTORIES", "LongSegments", "SemiMarkovCRF", "entity_history", "plai
 
 HISTORIES = ("none", "label", "entity")
 COST = 0.4  # of a segment that is predicted: half of an F1 of 0.8, the value that makes it the best choice for F1
+FEWEST, FEW, MANY = 30, 2_000, 10_000  # labelled segments: from FEWEST to MANY the cost is measured, else it is COST
+HELD_OUT, ROUNDS = 3, 40  # to measure it, a third of the sequences is kept apart; iterations of that training
 DEFAULT_L2 = 5.0  # where there is no L1 penalty: segments have many tests, of which most are rare
 MOST_BYTES = 1 << 35  # of the scores of histories; more is refused, with an estimate
 
@@ -121,6 +126,8 @@ class SemiMarkovCRF(Classifier, Model):
         weights_: Weights, see segment_data.py.
         width_: Number of columns of tokens.
         n_long_: Number of segments of the training data that were longer than the maximum.
+        cost_: What a segment must at least be worth to be predicted, see `predict_segments`: measured on development
+            sequences or, if there are less than 10,000 segments, on a third of the sequences by a model of the others.
         n_iter_, converged_, stop_reason_, objective_, trace_, training_log_: As in `CRF`.
         training_summary_: Numbers of the training, as a mapping; not saved.
 
@@ -133,7 +140,7 @@ class SemiMarkovCRF(Classifier, Model):
 
     takes: ClassVar[str] = "sequences"
     kind: ClassVar[str] = "semimarkov"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "segment_labels_": "label: label",
         "tests_": "test: str",
@@ -144,6 +151,7 @@ class SemiMarkovCRF(Classifier, Model):
     parts: ClassVar[dict[str, str]] = {"filter_": "sequence.CandidateFilter"}
     state: ClassVar[dict[str, Any]] = {
         "converged_": bool,
+        "cost_": float,
         "n_iter_": int,
         "n_long_": int,
         "objective_": float | None,
@@ -160,6 +168,7 @@ class SemiMarkovCRF(Classifier, Model):
     patterns_: list[str]
     width_: int
     n_long_: int
+    cost_: float
     n_iter_: int
     converged_: bool
     stop_reason_: str
@@ -223,6 +232,13 @@ class SemiMarkovCRF(Classifier, Model):
         With development sequences the run stops when 100 minus their F1 levels off (`early_stopping`), and the weights
         of the best iteration are kept. `checkpoint` is a file that the run is saved in and goes on from.
         """
+        self._check()
+        X, y = _sequences(X), [list(tags) for tags in y]
+        self.cost_ = COST
+        if X_dev is None:
+            self.cost_ = self._held_out_cost(X, y, sample_weight)
+        else:
+            X_dev, y_dev = _sequences(X_dev), None if y_dev is None else [list(tags) for tags in y_dev]
         objective = self.objective(X, y, sample_weight=sample_weight)
         algorithm, max_iter, tolerance = self._algorithm(), self.max_iter, self.tolerance
         run = Run(
@@ -238,6 +254,8 @@ class SemiMarkovCRF(Classifier, Model):
         result = run.train(SparseWeights(np.empty(0, np.int64), np.empty(0)))
         self.weights_ = np.zeros(objective.size)
         self.weights_[result.features] = result.weights
+        if X_dev is not None and y_dev is not None:
+            self.cost_ = best_ratio(*self._ratio_counts(X_dev, y_dev)) / 2
         self.training_log_ = run.log
         self.n_iter_ = len(run.log)
         self.objective_ = float(result.objectives[-1]) if result.objectives else None
@@ -317,13 +335,13 @@ class SemiMarkovCRF(Classifier, Model):
         """The labelled segments (first token, one past the last, label) of every sequence.
 
         maximise="segments" chooses segments by their own probabilities, those that sum up to the most when each costs
-        `COST`; "f1" those whose F1, over all sequences together, is the greatest to be expected; None the most probable
-        segmentation as a whole.
+        `cost_`; "f1" those whose F1, over all sequences together, is the greatest to be expected; None the most
+        probable segmentation as a whole.
         """
         if maximise is not None:
             check_choice("maximise", maximise, ("segments", "f1"))
             data, probabilities, _ = self._marginals(_sequences(X))
-            chosen = most_expected(data.candidates, probabilities, 2 * COST if maximise == "segments" else None)
+            chosen = most_expected(data.candidates, probabilities, 2 * self.cost_ if maximise == "segments" else None)
             return [[segment[:3] for segment in some] for some in self._listed(data, probabilities, chosen)]
         return [answers[0][0] for answers in self.predict_best(X, 1)]
 
@@ -579,6 +597,56 @@ class SemiMarkovCRF(Classifier, Model):
         flat, log_z = problem.marginals(self.weights_, effective_jobs(self.n_jobs))
         return data, flat.reshape(-1, len(self.segment_labels_)), log_z
 
+    def _held_out_cost(self, X: list[Any], y: Sequence[Sequence[str]], sample_weight: Sequence[float] | None) -> float:
+        """The cost that is best for a third of the sequences, by a model of the others; COST if that says little.
+
+        With few segments every third has its turn. Thirds are whole stretches: sequences of a text stand together.
+        """
+        total = sum(map(len, gold_spans(y, X)))
+        rounds = ROUNDS if self.max_iter is None else min(ROUNDS, self.max_iter)
+        if not FEWEST <= total < MANY or not rounds:
+            return COST
+        bounds = [len(X) * i // HELD_OUT for i in range(HELD_OUT + 1)]
+        counts, judged = np.zeros((len(RATIOS), 2), np.int64), 0
+        for begin, end in list(pairwise(bounds))[-1 if total >= FEW else 0 :]:
+            inside = [i for i in range(len(X)) if not begin <= i < end]
+            train, train_y = [X[i] for i in inside], [y[i] for i in inside]
+            if not any(stop - first <= self.max_length for some in gold_spans(train_y) for first, stop, _ in some):
+                return COST
+            weights = None if sample_weight is None else [sample_weight[i] for i in inside]
+            model = type(self)(**self.get_params(deep=False))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LongSegments)  # all of them are counted later
+                objective = model.objective(train, train_y, sample_weight=weights)
+            stopping = Stopping(max_iter=rounds, tolerance=1e-3)
+            start = np.zeros(objective.size)
+            model.weights_ = minimize_lbfgs(objective, start, stopping=stopping, diagonal=objective.scales()).theta
+            model._fill_state()
+            more, number = model._ratio_counts(X[begin:end], y[begin:end])
+            counts, judged = counts + more, judged + number
+        return best_ratio(counts, judged) / 2
+
+    def _ratio_counts(self, X: list[Any], y: Iterable[Sequence[str]]) -> tuple[NDArray[np.int64], int]:
+        """Segments that are right and chosen at each ratio, and how many there are, in labelled sequences."""
+        spans = gold_spans(y, X)
+        data, probabilities, _ = self._marginals(X)
+        c = data.candidates
+        rows = _flat(spans, c.offsets, {name: i for i, name in enumerate(self.segment_labels_.tolist())})
+        rows = rows[c.contains(rows[:, 0], rows[:, 1]) & (rows[:, 2] > 0)]
+        gold = np.zeros(probabilities.shape)
+        gold[c.rows(rows[:, 0], rows[:, 1]), rows[:, 2]] = 1.0
+        return ratio_counts(c, probabilities, gold), sum(map(len, spans))
+
+    def _fill_state(self) -> None:
+        """Values of a model that is not trained yet but labels, as on development sequences."""
+        self.trace_, self.n_iter_, self.converged_ = np.zeros(0), 0, False
+        self.stop_reason_, self.objective_, self.cost_ = "", None, COST
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """A model of format 1, where a segment always had the same cost."""
+        return replace(saved, format=2, state={**saved.state, "cost_": COST} if saved.fitted else saved.state)
+
     def _development_error(self, X: Iterable[Any] | None, y: Any) -> Callable[[Snapshot], float] | None:
         """100 - F1 of development sequences, by the weights of an iteration."""
         if X is None:
@@ -588,8 +656,8 @@ class SemiMarkovCRF(Classifier, Model):
         X = _sequences(X)
         gold = [set(some) for some in gold_spans(y, X)]
         names = self.segment_labels_.tolist()
-        self.weights_, self.trace_, self.n_iter_, self.converged_ = np.zeros(0), np.zeros(0), 0, False
-        self.stop_reason_, self.objective_ = "", None
+        self.weights_ = np.zeros(0)
+        self._fill_state()
         _, problem = self._problem(X)
 
         def error(done: Snapshot) -> float:
