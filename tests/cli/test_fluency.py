@@ -114,6 +114,10 @@ def test_too_little_text_and_other_languages_are_told(
     few = tmp_path / "few.jsonl"
     few.write_text("".join(corpus.read_text().splitlines(keepends=True)[:20]))
     assert run(capsys, "fluency", "train", few, "-o", judge, *options)[1].endswith(" %; 20 sentences cannot tell much")
+    text.write_text("")
+    for verb in ("score", "explain"):
+        said = failure(capsys, "fluency", verb, judge, text)
+        assert said == f"textmill: {text}: there are no sentences; pass at least one\n"
     text.write_text("Das Mehl des Müllers ist sehr fein und der Bach fließt ruhig an der Mühle vorbei. " * 3)
     with pytest.raises(SystemExit):
         main(["fluency", "score", str(judge), str(text)])

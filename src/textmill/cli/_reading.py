@@ -7,16 +7,18 @@ terms; `with_options` puts them there, and those of any other dataclass.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from textmill.cli._options import Errors, IdField, TextField
 
-__all__ = ["Reading", "StopWords", "Terms", "describe_stop_words", "read_stop_words", "with_options"]
+__all__ = ["Reading", "StopWords", "Terms", "at_least_one", "describe_stop_words", "read_stop_words", "with_options"]
+
+T = TypeVar("T")
 
 _Format = Annotated[
     str | None,
@@ -127,6 +129,18 @@ class Terms:
         if not shortest.isdecimal() or (dash and not longest.isdecimal()):
             raise DataError(f"--ngrams must be a range such as 1-3, or a number, got {self.ngrams!r}")
         return int(shortest), int(longest or shortest)
+
+
+def at_least_one(items: Iterable[T], what: str, sources: Iterable[str]) -> Iterator[T]:
+    """The same items; an error that there are none if there are none."""
+    from textmill.errors import DataError
+
+    some = False
+    for item in items:
+        some = True
+        yield item
+    if not some:
+        raise DataError(f"there are no {what}; pass at least one", source=", ".join(sources))
 
 
 def read_stop_words(words: str) -> Any:

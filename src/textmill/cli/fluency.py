@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from textmill.cli._json import json_line
 from textmill.cli._lm_options import Case, Smoothing, Split, TokenizerName, tokenizer_of
 from textmill.cli._options import Jobs, Json, JsonLines, Seed, answers
 from textmill.cli._outputs import check_output, figure_option, folder_option, further_output, output_option
-from textmill.cli._reading import Reading, with_options
+from textmill.cli._reading import Reading, at_least_one, with_options
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -192,7 +193,7 @@ def score(
     from itertools import islice
 
     judge = _load(model)
-    texts = iter(reading.documents(sentences, by_line=True).texts())
+    texts = _sentence_texts(reading, sentences)
     forms = {"right": "", "margin": ".3f", "probability": ".3f", "log10": ".3f", "words": "", "unknown": ""}
     table = Printed({**forms, "sentence": ""}, json=json)
     while chunk := list(islice(texts, 10_000)):
@@ -289,7 +290,7 @@ def explain(
     from textmill.tasks.fluency import explain_sentence, explanation_page
 
     judge = _load(model)
-    explanations = [explain_sentence(judge, text, k) for text in reading.documents(sentences, by_line=True).texts()]
+    explanations = [explain_sentence(judge, text, k) for text in _sentence_texts(reading, sentences)]
     if report is not None:
         explanation_page(explanations).write(report)
     for one in explanations:
@@ -366,6 +367,11 @@ def _load(path: Path) -> Any:
     from textmill.tasks import FluencyModel
 
     return load(path, expect=FluencyModel)
+
+
+def _sentence_texts(reading: Reading, sentences: list[str]) -> Iterator[str]:
+    """One sentence on each line, and some of them."""
+    return at_least_one(reading.documents(sentences, by_line=True).texts(), "sentences", sentences)
 
 
 def _split_folder(documents: list[str]) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +20,7 @@ from textmill.cli._readability_options import (
     prepared_texts,
     resources_of,
 )
-from textmill.cli._reading import Reading, with_options
+from textmill.cli._reading import Reading, at_least_one, with_options
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -71,7 +70,7 @@ def score(
         check_choice("--formulas", name, FORMULAS)
     resources = resources_of(syllables, familiar)
     table = Printed({"words": "", "sentences": "", **dict.fromkeys(names, ".2f"), "id": ""}, json=json)
-    documents = _documents(reading, data)
+    documents = at_least_one(reading.documents(data), "texts", data)
     while chunk := list(islice(documents, 20_000)):
         counts = count_texts([document.text for document in chunk], resources=resources, n_jobs=jobs)
         scores = counts.formulas()
@@ -106,7 +105,7 @@ def extract(
         static_features,
     )
 
-    documents = list(_documents(reading, data))
+    documents = list(at_least_one(reading.documents(data), "texts", data))
     tools = annotating.tools()
     texts = [reduce_text(one.text) if annotating.reduce else one.text for one in documents]
     ids = [document.id for document in documents]
@@ -166,7 +165,7 @@ def predict(
     Example: textmill readability predict grader.mill letter.txt
     """
     loaded = _load(model)
-    documents = list(_documents(reading, data))
+    documents = list(at_least_one(reading.documents(data), "texts", data))
     texts = [document.text for document in documents]
     ids = [document.id for document in documents]
     result = loaded.grade(annotated(texts, ids, Annotating(annotations=annotations)), ids=ids)
@@ -333,24 +332,12 @@ def explain(
 
     loaded = _load(model)
     table = Printed({"id": "", "what": "", "part": "+.3f", "detail": ""}, json=json)
-    for document in _documents(reading, data):
+    for document in at_least_one(reading.documents(data), "texts", data):
         for row in explain_groups(loaded, document.text):
             detail = f"{row.feature} {row.value:.4g}, mean {row.mean:.4g}"
             table.row(id=document.id, what=row.group, part=row.share, detail=detail)
         for hard in hardest_sentences(loaded, document.text, k=k):
             table.row(id=document.id, what=f"sentence {hard.sentence}", part=hard.difficulty, detail=hard.text)
-
-
-def _documents(reading: Reading, data: list[str]) -> Iterator[Any]:
-    """The texts, of which there must be some."""
-    from textmill.errors import DataError
-
-    some = False
-    for document in reading.documents(data):
-        some = True
-        yield document
-    if not some:
-        raise DataError("there are no texts; pass at least one", source=", ".join(data))
 
 
 def _load(path: Path) -> Any:

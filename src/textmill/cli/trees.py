@@ -11,6 +11,7 @@ import typer
 from textmill.cli._json import json_line
 from textmill.cli._options import Errors, Jobs, Json, answers
 from textmill.cli._outputs import output_option
+from textmill.cli._reading import at_least_one
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -72,7 +73,7 @@ def parse(
     from textmill.progress import track
 
     grammar = _load(model, jobs)
-    lines = list(_sentences(sentences, tagged))
+    lines = list(at_least_one(_sentences(sentences, tagged), "sentences", [sentences]))
     words, tags = [line[0] for line in lines], [line[1] for line in lines] if tagged else None
     with writer(output) as out:
         if k == 1:
