@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -20,6 +21,7 @@ constexpr double kBetter = 1e-5;    // what a join of two groups must add to the
 constexpr double kNearMean = 1e-3;  // by which a gain may miss the mean, as in C4.5
 constexpr double kSlack = 0.1;      // errors by which pruning may raise the estimate, as in C4.5
 constexpr double kNoGain = 1e-10;
+constexpr std::size_t kGroups = 128;   // pairs of more groups than twice this are not all looked at, over and over
 constexpr std::size_t kLarge = 20000;  // cases of a node whose attributes are shared among threads
 
 // x log2 x
@@ -161,6 +163,35 @@ class Grouping {
         }
       }
     }
+    measure();
+  }
+
+  // Of very many groups, as characters of Chinese make, the heaviest stay and the others become one group a largest class;
+  // of these the lightest become one. Climbing costs the cube of the number of groups.
+  void join_rare() {
+    if (groups_.size() <= 2 * kGroups) return;
+    const auto heavier = [](const Group& a, const Group& b) { return a.weight > b.weight; };
+    std::ranges::stable_sort(groups_, heavier);
+    std::vector<Group> rest(std::make_move_iterator(groups_.begin() + kGroups), std::make_move_iterator(groups_.end()));
+    groups_.resize(kGroups);
+    const auto largest = [](const Group& group) {
+      return std::ranges::max_element(group.counts, {}, &Count::weight)->label;
+    };
+    std::ranges::stable_sort(rest, {}, largest);
+    std::vector<Group> joined;
+    std::int32_t last = -1;
+    for (Group& group : rest) {
+      const std::int32_t label = largest(group);
+      if (label == last)
+        join(joined.back(), group);
+      else
+        joined.push_back(std::move(group));
+      last = label;
+    }
+    std::ranges::stable_sort(joined, heavier);
+    for (std::size_t g = kGroups; g < joined.size(); ++g) join(joined[kGroups - 1], joined[g]);
+    joined.resize(std::min(joined.size(), kGroups));
+    std::ranges::move(joined, std::back_inserter(groups_));
     measure();
   }
 
@@ -402,6 +433,7 @@ class Grower {
     Grouping grouping(std::move(groups), node.cases, info, growth_.min_cases);
     if (growth_.subsets) {
       grouping.join_pure();
+      grouping.join_rare();
       grouping.climb();
     }
     worth.gain = grouping.gain();

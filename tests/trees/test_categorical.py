@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -242,3 +243,14 @@ def test_probabilities_come_from_the_counts_of_the_node() -> None:
     tree = CategoricalTree(smoothing=2.0).fit([["a"], ["a"], ["a"], ["b"], ["b"]], [0, 0, 1, 1, 1])
     assert tree.predict_proba([["a"]])[0].tolist() == pytest.approx([3 / 5, 2 / 5])
     assert tree.predict_proba([["new"]])[0].tolist() == pytest.approx([3 / 7, 4 / 7])
+
+
+def test_thousands_of_values_take_a_moment() -> None:
+    """As a script of characters has them; looking at all pairs of groups over and over would take minutes."""
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 3_000, 12_000)
+    labels = np.where(rng.random(12_000) < 0.9, values % 40, rng.integers(0, 40, 12_000))
+    begun = time.process_time()
+    tree = CategoricalTree(n_jobs=1).fit([[str(v)] for v in values], labels)
+    assert time.process_time() - begun < 20
+    assert np.mean(tree.predict([[str(v)] for v in values]) == labels) > 0.8

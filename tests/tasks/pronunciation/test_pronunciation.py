@@ -266,3 +266,11 @@ def test_the_worst_entries_are_those_that_fit_least(model: PronunciationModel, e
     assert task.letter_node(model, "b") > 0
     errors = task.context_errors(model, [Entry("ba", ("m", "a"))], neighbors=1)
     assert errors.to_dict()["mostly"][0] == "b for m"
+
+
+def test_pronunciations_that_are_all_too_long_are_refused_or_joined() -> None:
+    words = ["ab", "ba", "aab", "b"]
+    sounds = [[f"{letter}{i}" for letter in word for i in range(4)] for word in words]
+    with pytest.raises(DataError, match=r"longer than 2n \+ 1 for n letters; raise max_insertions_per_gap"):
+        PronunciationModel().fit(words, sounds)
+    assert PronunciationModel(max_insertions_per_gap=None).fit(words, sounds).predict(["bb"])

@@ -198,15 +198,19 @@ class PronunciationModel(Estimator, Model):
         if X_dev is not None:
             dev_words, dev_phonemes = checked_entries(X_dev, y_dev)
             dev = [(spelling.letters(word), own) for word, own in zip(dev_words, dev_phonemes, strict=True)]
+        gaps = self.max_insertions_per_gap
+        if gaps is not None and all(len(own) > (gaps + 1) * len(letters) + gaps for letters, own in pairs):
+            raise DataError(
+                f"no entry can be aligned: every pronunciation is longer than {gaps + 1}n + {gaps} for n letters; raise "
+                "max_insertions_per_gap, None for any number, or see whether words and phonemes stand in the right "
+                "columns"
+            )
         self.context_, self.weights_ = 0, np.array(LEXICON_ONLY)
         self._choose(pairs, tags, rules, dev)
         lexicon = self._align(pairs, rules, tuple(self.weights_.tolist()))
         aligned = lexicon.aligned
         if not len(aligned):
-            raise DataError(
-                "no entry can be aligned: every pronunciation is longer than 2n + 1 for n letters; see "
-                "max_insertions_per_gap, and whether words and phonemes stand in the right columns"
-            )
+            raise DataError("no entry can be aligned with these weights; give the uniform distribution a share")
         if len(aligned) < len(pairs):
             lost = np.setdiff1d(np.arange(len(pairs)), aligned)
             self.unaligned_ = StringTable([words[i] for i in lost.tolist()])
