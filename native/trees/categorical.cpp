@@ -21,7 +21,7 @@ constexpr double kBetter = 1e-5;    // what a join of two groups must add to the
 constexpr double kNearMean = 1e-3;  // by which a gain may miss the mean, as in C4.5
 constexpr double kSlack = 0.1;      // errors by which pruning may raise the estimate, as in C4.5
 constexpr double kNoGain = 1e-10;
-constexpr std::size_t kGroups = 128;   // pairs of more groups than twice this are not all looked at, over and over
+constexpr std::size_t kGroups = 64;    // pairs of more groups than twice this are not all looked at, over and over
 constexpr std::size_t kLarge = 20000;  // cases of a node whose attributes are shared among threads
 
 // x log2 x

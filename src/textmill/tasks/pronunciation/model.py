@@ -201,9 +201,9 @@ class PronunciationModel(Estimator, Model):
         gaps = self.max_insertions_per_gap
         if gaps is not None and all(len(own) > (gaps + 1) * len(letters) + gaps for letters, own in pairs):
             raise DataError(
-                f"no entry can be aligned: every pronunciation is longer than {gaps + 1}n + {gaps} for n letters; raise "
-                "max_insertions_per_gap, None for any number, or see whether words and phonemes stand in the right "
-                "columns"
+                f"no entry can be aligned: every pronunciation is longer than {gaps + 1}n + {gaps} for n letters; "
+                "raise max_insertions_per_gap, None for any number, or see whether words and phonemes stand in the "
+                "right columns"
             )
         self.context_, self.weights_ = 0, np.array(LEXICON_ONLY)
         self._choose(pairs, tags, rules, dev)
