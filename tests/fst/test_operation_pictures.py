@@ -16,8 +16,8 @@ PAGE = ROOT / "docs" / "transducer-operations.md"
 ELSEWHERE = {  # modules with other pages
     "align", "alignment", "ambiguity", "archives", "brackets", "compression", "dna", "draw", "edits",
     "expectations", "formats", "grammar", "grammar_compiler", "grammar_explain", "grammar_syntax",
-    "grammar_testing", "graphemes", "learning", "lexicons", "ngrams", "patterns", "phones", "rewriting",
-    "semirings", "stringpairs", "strings", "thrax", "unicode",
+    "grammar_testing", "graphemes", "jsgf", "learning", "lexicons", "ngrams", "patterns", "phones", "profiles",
+    "rewriting", "semirings", "stringpairs", "strings", "thrax", "unicode",
 }  # fmt: skip
 
 

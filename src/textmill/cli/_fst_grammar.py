@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from textmill.cli._json import json_line
 from textmill.cli._options import Json
 from textmill.cli._outputs import output_option
+
+if TYPE_CHECKING:
+    from textmill.fst import Fst
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Grammars: rules in a text file, as machines.")
 
@@ -17,7 +20,7 @@ _FAILED = 1
 
 @app.command("compile")
 def compile_file(
-    source: Annotated[str, typer.Argument(metavar="FILE", help="The grammar; *.grm is read as Thrax.")],
+    source: Annotated[str, typer.Argument(metavar="FILE", help="The grammar; *.grm is read as Thrax, *.jsgf as JSGF.")],
     output: Annotated[str, output_option("Machine (.fst) of one rule, or archive (.far) of all exported rules.")],
     rule: Annotated[str, typer.Option(help="Rule of a .fst; default: the last that is exported.")] = "",
     max_states: Annotated[int, typer.Option(min=1, help="States that a machine may have on the way.")] = 1 << 20,
@@ -27,14 +30,11 @@ def compile_file(
     Example: textmill fst grammar compile numbers.grammar -o numbers.far
     """
     from textmill.fst import write_archive, write_fst
-    from textmill.fst.thrax import open_grammar
 
-    grammar = open_grammar(source, max_states=max_states)
+    machines = _machines(source, rule, max_states)
     if output.endswith(".far"):
-        machines = {rule: grammar[rule]} if rule else grammar.machines()
         write_archive(output, dict(sorted(machines.items())))
     else:
-        machines = {rule: grammar[rule]} if rule else grammar.machines()
         name = list(machines)[-1]
         machines = {name: machines[name]}
         write_fst(machines[name], output)
@@ -100,3 +100,18 @@ def explain_text(
     if tree is None:
         raise DataError(f"the grammar has no output for {text!r}", source=source)
     typer.echo(json_line(asdict(tree)) if json else draw_explanation(tree))
+
+
+def _machines(source: str, rule: str, max_states: int) -> dict[str, Fst]:
+    """The machines of a grammar by their rules, or that of one rule."""
+    from textmill.errors import DataError
+    from textmill.fst import read_jsgf
+    from textmill.fst.thrax import open_grammar
+
+    if source.endswith(".jsgf"):
+        rules = read_jsgf(source)
+        if rule and rule not in rules:
+            raise DataError(f"no public rule is called {rule!r}; there are {', '.join(rules)}", source=source)
+        return {rule: rules[rule]} if rule else rules
+    grammar = open_grammar(source, max_states=max_states)
+    return {rule: grammar[rule]} if rule else grammar.machines()

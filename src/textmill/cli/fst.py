@@ -25,6 +25,7 @@ _VERBS = {
         "_fst_extensions": "compress decompress edit linear ngram ngraminfo",
         "_fst_pushdown": "mpdtcompose mpdtexpand mpdtinfo mpdtreverse pdtcompose pdtexpand pdtinfo pdtreplace "
         "pdtreverse pdtshortestpath",
+        "_fst_restore": "restore",
         "_fst_search": "prune push randgen reweight shortestdistance shortestpath",
         "_fst_unicode": "unicode",
     }.items()

@@ -27,19 +27,20 @@ draw           SVG and DOT
 grammar        operators on machines, strings promoted, sets, string files
 rewriting      context-dependent rewrite rules
 grammar_syntax, grammar_compiler, grammar_testing, grammar_explain   the grammar language
-thrax          grammars of Thrax
+thrax          grammars of Thrax; jsgf: grammars of the Java Speech Grammar Format
 ambiguity      several outputs for one input, outputs without end
 scanning       a transducer on running text
 lexicons       minimal word lists, and the words near to others; growing_lexicons: words added later
-edits          edit transducers, distances, alignments
+edits          edit transducers, distances, alignments, oracle errors of lattices
 ngrams         back-off n-gram models; succinct: in little memory
+restoring      words from what is left of them: case, accents, keys of a telephone
 linear_models  linear taggers and classifiers
 patterns       search automata, suffixes, factors
 expectations   derivatives of the total weight, expected values, entropy, divergences
 learning       weights learnt from pairs of strings, by EM or by gradient
 phones         pronunciation lexicons, context dependency
 unicode        UTF-8, case and normal forms at the level of bytes; graphemes: what people take for one character
-dna            alignment, translation and primers
+dna            alignment, translation and primers; profiles: families of sequences
 align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         edit_distance,
         edit_factors,
         edit_transducer,
+        oracle_error,
     )
     from textmill.fst.encoding import Encoder, decode, encode
     from textmill.fst.expectations import (
@@ -144,6 +146,7 @@ if TYPE_CHECKING:
     from textmill.fst.grammars import call_cycle, call_order, calls, connect_calls, inline_calls
     from textmill.fst.graphemes import grapheme_boundaries
     from textmill.fst.growing_lexicons import GrowingLexicon
+    from textmill.fst.jsgf import compile_jsgf, read_jsgf
     from textmill.fst.lazy import LazyFst
     from textmill.fst.learning import OBJECTIVES, LearnedWeights, learn_weights, pair_log_likelihoods
     from textmill.fst.lexicons import (
@@ -170,6 +173,8 @@ if TYPE_CHECKING:
     from textmill.fst.paths import prune, push, reweight, shortest_distance, shortest_path, total_weight
     from textmill.fst.patterns import (
         aho_corasick,
+        counting_transducer,
+        expected_occurrences,
         factor_automaton,
         search_automaton,
         suffix_automaton,
@@ -180,6 +185,7 @@ if TYPE_CHECKING:
         pronunciations,
     )
     from textmill.fst.planner import ChainPlan, EstimatedSize, Joint, compose_chain, plan_chain
+    from textmill.fst.profiles import profile_acceptor
     from textmill.fst.pushdown import PushdownFst, read_parentheses, replace_to_pushdown, write_parentheses
     from textmill.fst.rational import (
         arcsort,
@@ -196,6 +202,7 @@ if TYPE_CHECKING:
         topsort,
         union,
     )
+    from textmill.fst.restoring import KEYS, WordRestorer
     from textmill.fst.rewriting import (
         DIRECTIONS,
         boundary,
@@ -260,6 +267,7 @@ __all__ = [
     "FILTERS",
     "FUNCTIONS",
     "GENERATED",
+    "KEYS",
     "MAPS",
     "NO_STATE",
     "OBJECTIVES",
@@ -310,6 +318,7 @@ __all__ = [
     "Visit",
     "Weight",
     "WeightGradient",
+    "WordRestorer",
     "accep",
     "accessible",
     "add_weight",
@@ -338,6 +347,7 @@ __all__ = [
     "coaccessible",
     "compact",
     "compile_grammar",
+    "compile_jsgf",
     "compile_text",
     "complement",
     "compose",
@@ -349,6 +359,7 @@ __all__ = [
     "connect_calls",
     "context_dependency",
     "convert",
+    "counting_transducer",
     "cross",
     "custom",
     "decode",
@@ -373,6 +384,7 @@ __all__ = [
     "equivalent",
     "escape",
     "expected_counts",
+    "expected_occurrences",
     "expected_values",
     "explain",
     "factor_automaton",
@@ -401,6 +413,7 @@ __all__ = [
     "one_of",
     "open_grammar",
     "optimize",
+    "oracle_error",
     "pair_log_likelihoods",
     "parse_alignment",
     "parse_grammar",
@@ -409,6 +422,7 @@ __all__ = [
     "primer_search",
     "print_text",
     "priority_union",
+    "profile_acceptor",
     "project",
     "promote",
     "pronunciations",
@@ -419,6 +433,7 @@ __all__ = [
     "read_features",
     "read_fst",
     "read_grammar",
+    "read_jsgf",
     "read_lexicon",
     "read_pairs",
     "read_parentheses",
@@ -518,9 +533,13 @@ __getattr__, __dir__ = deferred(
         "lazy": "LazyFst",
         "learning": "LearnedWeights OBJECTIVES learn_weights pair_log_likelihoods",
         "lexicons": "Neighbor lexicon nearest read_lexicon",
-        "edits": "best_alignment edit_distance edit_factors edit_transducer",
+        "edits": "best_alignment edit_distance edit_factors edit_transducer oracle_error",
         "ngrams": "NGramMachine ngram_machine",
-        "patterns": "aho_corasick factor_automaton search_automaton suffix_automaton",
+        "patterns": "aho_corasick counting_transducer expected_occurrences factor_automaton search_automaton "
+        "suffix_automaton",
+        "restoring": "KEYS WordRestorer",
+        "profiles": "profile_acceptor",
+        "jsgf": "compile_jsgf read_jsgf",
         "phones": "cascade context_dependency pronunciations",
         "growing_lexicons": "GrowingLexicon",
         "graphemes": "grapheme_boundaries",

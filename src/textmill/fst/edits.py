@@ -18,9 +18,10 @@ from textmill.fst.grammar import alphabet_of, promote
 from textmill.fst.machine import EPSILON, Fst
 from textmill.fst.paths import shortest_distance, shortest_path
 from textmill.fst.rational import arcsort
+from textmill.fst.transform import arcmap
 from textmill.model import check_range
 
-__all__ = ["best_alignment", "edit_distance", "edit_factors", "edit_transducer"]
+__all__ = ["best_alignment", "edit_distance", "edit_factors", "edit_transducer", "oracle_error"]
 
 _SUBSTITUTED, _INSERTED, _DELETED = 0x7FFFFE00, 0x7FFFFE01, 0x7FFFFE02
 _MOST_ARCS = 1 << 24
@@ -127,6 +128,33 @@ def best_alignment(left: Fst | str, right: Fst | str, edits: Fst | None = None) 
     if path.start < 0:
         raise DataError("the edits do not lead from the one string to the other")
     return _pairs(path)
+
+
+def oracle_error(lattice: Fst, reference: Fst | str) -> tuple[float, list[tuple[int, int]]]:
+    """How far the best path of a lattice is from a reference: edits, and the pairs of labels; 0 stands for nothing.
+
+    Weights are left out; labels are compared, so that both must have one table of symbols. The two halves of the edit
+    transducer are used, which are small for any vocabulary.
+
+    >>> from textmill.fst.rational import union
+    >>> oracle_error(union(promote("cat"), promote("cap")), "cups")[0]
+    2.0
+    """
+    wanted = promote(reference)
+    plain, goal = (arcmap(machine, "rmweight") for machine in (lattice, wanted))
+    labels = sorted({*alphabet_of(plain), *alphabet_of(goal)})
+    left, right = edit_factors(labels)
+    near = compose(arcsort(compose(plain, left), "olabel"), arcsort(compose(right, goal)))
+    path = shortest_path(near)
+    if path.start < 0:
+        raise DataError("the lattice or the reference has no path")
+    pairs, state, cost = [], path.start, 0.0
+    while arcs := path.arcs(state):
+        cost += float(arcs[0].weight)
+        if arcs[0].ilabel or arcs[0].olabel:
+            pairs.append((arcs[0].ilabel, arcs[0].olabel))
+        state = arcs[0].nextstate
+    return cost + float(path.final(state)), pairs
 
 
 def _pairs(path: Fst) -> list[tuple[str, str]]:

@@ -5,24 +5,35 @@
     search_automaton   Sigma* P over an alphabet, deterministic and minimal
     suffix_automaton   all suffixes of a string, deterministic and minimal, in O(length)
     factor_automaton   all substrings of a string, deterministic and minimal
+    counting_transducer   a path for each occurrence of a pattern; with the weights of a lattice, expected numbers
 
 Reference: Aho & Corasick (1975); Blumer et al. (1985), The smallest automaton recognizing the subwords of a text.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable
 
 from textmill.errors import DataError
-from textmill.fst.composition import sigma_star
+from textmill.fst.composition import compose, sigma_star
 from textmill.fst.grammar import alphabet_of, current_reading, promote
 from textmill.fst.machine import Fst
 from textmill.fst.optimization import determinize, minimize, rmepsilon
+from textmill.fst.paths import total_weight
 from textmill.fst.rational import arcsort, concat, union
 from textmill.fst.strings import labels_of
+from textmill.fst.transform import arcmap, convert
 
-__all__ = ["aho_corasick", "factor_automaton", "search_automaton", "suffix_automaton"]
+__all__ = [
+    "aho_corasick",
+    "counting_transducer",
+    "expected_occurrences",
+    "factor_automaton",
+    "search_automaton",
+    "suffix_automaton",
+]
 
 
 def aho_corasick(patterns: Iterable[str], *, phi: int) -> Fst:
@@ -106,6 +117,43 @@ def factor_automaton(text: str) -> Fst:
     """
     arcs, _, _ = _online(text)
     return minimize(_machine(arcs, set(range(len(arcs)))))
+
+
+def counting_transducer(pattern: Fst | str, alphabet: str | Iterable[int]) -> Fst:
+    """Sigma*:0 P Sigma*:0: a path for each occurrence of a pattern in what it reads, of which it writes the occurrence.
+
+    >>> from textmill.fst.composition import compose
+    >>> from textmill.fst.strings import accep, strings
+    >>> [text for _, text, _ in strings(compose(accep("abab"), counting_transducer("ab", "ab")))]
+    ['ab', 'ab']
+    """
+    labels = _labels(alphabet) if isinstance(alphabet, str) else list(alphabet)
+    wanted = promote(pattern)
+    around = arcmap(sigma_star(sorted({*labels, *alphabet_of(wanted)}), wanted.semiring.name), "output_epsilon")
+    return arcsort(concat(around, wanted, around))
+
+
+def expected_occurrences(lattice: Fst, pattern: Fst | str) -> float:
+    """How often a pattern is expected in a string that is drawn from a lattice, by the weights of all its paths.
+
+    The lattice is one of the log, real or tropical semiring, whose costs count as -ln of probabilities; they need not
+    sum to one. Paths of the pattern have no weights, and each of its strings one path.
+
+    >>> from textmill.fst.formats import compile_text
+    >>> coins = compile_text("0 0 104 .693147\\n0 .693147", acceptor=True, semiring_name="log64")
+    >>> round(expected_occurrences(coins, "h"), 4)
+    1.0
+    """
+    name = lattice.semiring.name
+    if name not in ("tropical", "log", "log64", "real"):
+        raise DataError(f"weights of {name} are no probabilities; convert the lattice to 'log64'")
+    weighed = convert(convert(lattice, "log64") if name == "tropical" else lattice, "log64")
+    wanted = convert(arcmap(promote(pattern), "rmweight"), "log64")
+    counting = counting_transducer(wanted, alphabet_of(weighed))
+    total = float(total_weight(weighed))
+    if total == float("inf"):
+        raise DataError("the lattice has no path, so nothing can be expected of it")
+    return math.exp(total - float(total_weight(compose(weighed, counting))))
 
 
 def _labels(text: str) -> list[int]:

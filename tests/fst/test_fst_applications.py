@@ -1,0 +1,263 @@
+"""Smaller applications of machines: restored words, oracle errors, counted patterns, profiles of sequences."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import textmill.fst as wfst
+from textmill.cli.fst import app
+from textmill.corpus import write_arpa
+from textmill.errors import DataError
+from textmill.fst import WordRestorer
+from textmill.lm import NGramModel, arpa_of
+
+TEXT = ["Mars is a planet", "the man is from Mars", "a man is good", "home is good", "Will he go home", "he will go",
+        "this man will go", "the good man"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model() -> NGramModel:
+    return NGramModel(order=3).fit([line.split() for line in TEXT])
+
+
+@pytest.mark.parametrize("key", ["case", "keypad", "accents"])
+def test_restored_words_are_the_best_of_all_candidates(model: NGramModel, key: str) -> None:
+    restorer = WordRestorer(arpa_of(model), key)
+    draw = random.Random(2)
+    vocabulary = [word for word in model.words_ if not word.startswith("<")]
+    for _ in range(30):
+        tokens = [restorer.key(word) for word in draw.choices(vocabulary, k=draw.randint(1, 5))]
+        sentences = list(itertools.product(*(restorer.candidates(token) for token in tokens)))
+        logs = [float(row.sum()) for row in model.token_scores([list(s) for s in sentences], unit="nats")]
+        (cost, words), *_ = restorer.best(tokens, 3)
+        assert cost == pytest.approx(-max(logs), abs=1e-6)
+        assert logs[sentences.index(tuple(words))] == pytest.approx(max(logs), abs=1e-9)
+        assert restorer.restore(tokens) == words
+
+
+def test_tokens_without_a_word_are_copied(model: NGramModel) -> None:
+    restorer = WordRestorer(arpa_of(model))
+    assert restorer.restore(["mars", "QUX", "man"]) == ["Mars", "QUX", "man"]
+    assert restorer.restore([]) == []
+    with pytest.raises(DataError, match="as a list"):
+        restorer.restore("mars")
+    with pytest.raises(DataError, match="key"):
+        WordRestorer(arpa_of(model), "colour")
+
+
+def test_the_command_restores_lines(model: NGramModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_arpa("model.arpa", arpa_of(model))
+
+    def run(*arguments: str, text: str) -> str:
+        return CliRunner().invoke(app, ["restore", *arguments], input=text, catch_exceptions=False).stdout
+
+    assert run("model.arpa", text="the man is from mars\n\nwill he go home\n") == (
+        "the man is from Mars\n\nWill he go home\n"
+    )
+    assert run("--key=keypad", "model.arpa", text="43 9455 46\n") == "he will go\n"
+
+
+def levenshtein(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (x != y))
+    return row[-1]
+
+
+def test_the_oracle_error_is_that_of_the_nearest_path() -> None:
+    draw = random.Random(5)
+    for _ in range(40):
+        texts = ["".join(draw.choices("abcd", k=draw.randint(0, 6))) for _ in range(draw.randint(1, 5))]
+        reference = "".join(draw.choices("abcde", k=draw.randint(1, 6)))
+        lattice = wfst.string_map([(text, text, draw.random()) for text in texts])
+        edits, pairs = wfst.oracle_error(lattice, reference)
+        codes = [tuple(map(ord, text)) for text in texts]
+        goal = tuple(map(ord, reference))
+        assert edits == min(levenshtein(code, goal) for code in codes)
+        assert tuple(x for x, _ in pairs if x) in codes
+        assert tuple(y for _, y in pairs if y) == goal
+        assert sum(x != y for x, y in pairs) == edits
+    with pytest.raises(DataError, match="no path"):
+        wfst.oracle_error(wfst.Fst(), "a")
+
+
+@pytest.mark.parametrize("name", ["tropical", "log64", "real"])
+def test_expected_occurrences_are_means_over_all_strings(name: str) -> None:
+    draw = random.Random(6)
+    for _ in range(25):
+        texts = sorted({"".join(draw.choices("ab", k=draw.randint(0, 7))) for _ in range(4)})
+        costs = [draw.random() * 3 for _ in texts]
+        pattern = "".join(draw.choices("ab", k=draw.randint(1, 2)))
+        lattice = wfst.string_map(list(zip(texts, texts, costs, strict=True)), semiring_name="log64")
+        if name == "tropical":
+            lattice = wfst.convert(lattice, "tropical64")
+            lattice = wfst.convert(lattice, "tropical")
+        elif name == "real":
+            lattice = wfst.convert(lattice, "real")
+        counts = [sum(text.startswith(pattern, i) for i in range(len(text))) for text in texts]
+        shares = np.exp(-np.array(costs))
+        assert wfst.expected_occurrences(lattice, pattern) == pytest.approx(shares @ counts / shares.sum(), rel=1e-5)
+    with pytest.raises(DataError, match="no path"):
+        wfst.expected_occurrences(wfst.Fst("log64"), "a")
+    with pytest.raises(DataError, match="no probabilities"):
+        wfst.expected_occurrences(wfst.Fst("boolean"), "a")
+
+
+ALIGNMENT = ["AC-GT", "AC-GT", "A-TGA", "TC-G-"]
+
+
+def test_the_probabilities_of_all_sequences_sum_to_one() -> None:
+    profile = wfst.profile_acceptor(ALIGNMENT)
+    assert wfst.total_weight(profile) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_sequence_has_the_probability_of_all_its_paths() -> None:
+    """The forward recursion over columns and letters, from the definition."""
+    pseudo = 0.5
+    columns = [k for k in range(5) if sum(row[k] != "-" for row in ALIGNMENT) >= 2]
+    assert columns == [0, 1, 3, 4]
+    paths = []
+    for row in ALIGNMENT:
+        path = [("M", 0)]
+        for column, letter in enumerate(row):
+            if column in columns:
+                path.append(("D" if letter == "-" else "M", columns.index(column) + 1))
+            elif letter != "-":
+                path.append(("I", path[-1][1]))
+        paths.append([*path, ("M", len(columns) + 1)])
+    last = len(columns)
+
+    def move(state: tuple[str, int], target: tuple[str, int]) -> float:
+        k = state[1]
+        targets = [("M", k + 1), ("I", k), *([("D", k + 1)] if k < last else [])]
+        counts = [sum(pair == (state, t) for path in paths for pair in itertools.pairwise(path)) for t in targets]
+        return (counts[targets.index(target)] + pseudo) / (sum(counts) + pseudo * len(targets))
+
+    def emission(k: int, letter: str) -> float:
+        seen = [row[columns[k - 1]] for row in ALIGNMENT if row[columns[k - 1]] != "-"]
+        return (seen.count(letter) + pseudo) / (len(seen) + pseudo * 4)
+
+    def probability(state: tuple[str, int], rest: str) -> float:
+        k = state[1]
+        total = 0.0
+        if k == last:
+            total += move(state, ("M", last + 1)) * (not rest)
+        else:
+            total += move(state, ("D", k + 1)) * probability(("D", k + 1), rest)
+            if rest:
+                following = ("M", k + 1)
+                total += move(state, following) * emission(k + 1, rest[0]) * probability(following, rest[1:])
+        if rest:
+            total += move(state, ("I", k)) / 4 * probability(("I", k), rest[1:])
+        return total
+
+    profile = wfst.profile_acceptor(ALIGNMENT, pseudo=pseudo)
+    for sequence in ("ACGT", "", "A", "ACTGT", "TTTTTT", "GGA"):
+        found = wfst.total_weight(wfst.compose(wfst.accep(sequence, semiring_name="log64"), profile))
+        assert found == pytest.approx(-math.log(probability(("M", 0), sequence)), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("alignment", "options", "message"),
+    [
+        (["AC", "A"], {}, "sequence 2 has 1 columns"),
+        (["AC", "AX"], {}, "sequence 2, column 2"),
+        ([], {}, "a list of aligned"),
+        (["AC"], {"gap": "A"}, "the gap"),
+        (["AC"], {"pseudo": 0.0}, "pseudo"),
+    ],
+)
+def test_bad_alignments_are_refused(alignment: list[str], options: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        wfst.profile_acceptor(alignment, **options)
+
+
+def test_class_models_come_from_replacement() -> None:
+    """A model over classes calls a machine for each: P(words) = P(classes) P(words | classes)."""
+    symbols = wfst.SymbolTable(["<eps>", "to", "paris", "rome", "CITY"])
+    grammar = wfst.compile_text("0 1 to .5\n1 2 CITY .25\n2", acceptor=True, input_symbols=symbols)
+    city = wfst.compile_text("0 1 paris 1\n0 1 rome 2\n1", acceptor=True, input_symbols=symbols)
+    whole = wfst.replace({100: grammar, symbols.key("CITY"): city}, 100, call_arc_labeling="neither")
+    paths = {tuple(x.split()): weight for x, _, weight in wfst.strings(whole, token_type="symbol")}
+    assert paths == {("to", "paris"): 1.75, ("to", "rome"): 2.75}
+
+
+LIGHTS = """#JSGF V1.0 UTF-8 en;
+grammar lights;  // a comment
+public <order> = [please] (<verb> {do it}) the (/3/ lights | /1/ lamp) <end>*;
+<verb> = dim | turn (on | off)+ | "switch off"; /* another
+   comment */
+<end> = now | <NULL>;
+public <never> = <VOID> | yes;
+"""
+
+
+def test_speech_grammars_are_read() -> None:
+    rules = wfst.compile_jsgf(LIGHTS)
+    assert list(rules) == ["order", "never"]
+
+    def outputs(text: str) -> list[tuple[str, float]]:
+        return wfst.apply(rules["order"], [text], token_type="symbol", k=3)[0]
+
+    ((text, cost),) = outputs("please turn on off the lights now now")
+    assert text == "please turn on off {do_it} the lights now now"
+    assert cost == pytest.approx(math.log(4 / 3), abs=1e-5)
+    assert outputs("switch off the lamp") == [("switch off {do_it} the lamp", pytest.approx(math.log(4), abs=1e-5))]
+    assert outputs("turn the lamp") == []
+    assert [text for text, _, _ in wfst.strings(rules["never"], token_type="symbol")] == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("grammar a;", r"g:1:1: a grammar begins"),
+        ("#JSGF V1.0; grammar a;\npublic <a> = b", r"g:2:14: ';'"),
+        ("#JSGF V1.0; grammar a;\npublic <a> = <b>;", r"g:2:14: the rule <b> is not defined"),
+        ("#JSGF V1.0; grammar a;\npublic <a> = /x/ b;", r"g:2:14"),
+        ("#JSGF V1.0; grammar a;\npublic <a> = /1/ b | c;", r"all alternatives"),
+        ("#JSGF V1.0; grammar a;\npublic <a> = /0/ b | /0/ c;", r"all 0"),
+        ("#JSGF V1.0; grammar a;\n<a> = b;", r"no rule is public"),
+        ("#JSGF V1.0; grammar a;\nimport <x.y>;", r"g:2:1: imports"),
+        ("#JSGF V1.0; grammar a; public <a> = b; <a> = c;", r"defined twice"),
+        ("#JSGF V1.0; grammar a; public <a> = x <b>; <b> = y <a>;", r"<a> calls <b> calls <a>"),
+        ("#JSGF V1.0; grammar a; public <a> = ();", r"words, a rule or a group"),
+        ("#JSGF V1.0; grammar a; public <a> = " + "(" * 500 + "b" + ")" * 500 + ";", r"nested"),
+    ],
+)
+def test_faults_of_speech_grammars_have_a_place(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        wfst.compile_jsgf(text, source="g")
+
+
+def test_mutants_of_a_speech_grammar_are_machines_or_errors() -> None:
+    draw = random.Random(9)
+    for _ in range(150):
+        letters = list(LIGHTS)
+        for _ in range(draw.randint(1, 4)):
+            at = draw.randrange(len(letters))
+            letters[at : at + draw.randint(0, 3)] = draw.choice(
+                ["", ";", "|", "(", "]", "*", "<a>", "{", "/", "é", '"']
+            )
+        with contextlib.suppress(DataError):
+            assert wfst.compile_jsgf("".join(letters))
+
+
+def test_the_command_compiles_speech_grammars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lights.jsgf").write_text(LIGHTS)
+    done = CliRunner().invoke(app, ["grammar", "compile", "lights.jsgf", "-o", "lights.far"], catch_exceptions=False)
+    assert "order: " in done.stderr
+    done = CliRunner().invoke(app, ["grammar", "compile", "lights.jsgf", "--rule", "never", "-o", "never.fst"])
+    assert done.exit_code == 0
+    assert wfst.read_fst("never.fst").num_arcs == 1
