@@ -28,13 +28,13 @@ def model() -> NGramModel:
     return NGramModel(order=3).fit([line.split() for line in TEXT])
 
 
-@pytest.mark.parametrize("key", ["case", "keypad", "accents"])
-def test_restored_words_are_the_best_of_all_candidates(model: NGramModel, key: str) -> None:
-    restorer = WordRestorer(arpa_of(model), key)
+@pytest.mark.parametrize("reduction", ["case", "keypad", "accents"])
+def test_restored_words_are_the_best_of_all_candidates(model: NGramModel, reduction: str) -> None:
+    restorer = WordRestorer(arpa_of(model), reduction)
     draw = random.Random(2)
     vocabulary = [word for word in model.words_ if not word.startswith("<")]
     for _ in range(30):
-        tokens = [restorer.key(word) for word in draw.choices(vocabulary, k=draw.randint(1, 5))]
+        tokens = [restorer.reduction(word) for word in draw.choices(vocabulary, k=draw.randint(1, 5))]
         sentences = list(itertools.product(*(restorer.candidates(token) for token in tokens)))
         logs = [float(row.sum()) for row in model.token_scores([list(s) for s in sentences], unit="nats")]
         (cost, words), *_ = restorer.best(tokens, 3)
@@ -49,7 +49,7 @@ def test_tokens_without_a_word_are_copied(model: NGramModel) -> None:
     assert restorer.restore([]) == []
     with pytest.raises(DataError, match="as a list"):
         restorer.restore("mars")
-    with pytest.raises(DataError, match="key"):
+    with pytest.raises(DataError, match="reduction"):
         WordRestorer(arpa_of(model), "colour")
 
 
@@ -63,7 +63,7 @@ def test_the_command_restores_lines(model: NGramModel, tmp_path: Path, monkeypat
     assert run("model.arpa", text="the man is from mars\n\nwill he go home\n") == (
         "the man is from Mars\n\nWill he go home\n"
     )
-    assert run("--key=keypad", "model.arpa", text="43 9455 46\n") == "he will go\n"
+    assert run("--reduction=keypad", "model.arpa", text="43 9455 46\n") == "he will go\n"
 
 
 def levenshtein(a: tuple[int, ...], b: tuple[int, ...]) -> int:

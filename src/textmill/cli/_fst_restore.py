@@ -17,7 +17,7 @@ def restore_words(
     model: Annotated[str, typer.Argument(metavar="MODEL.ARPA", help="Back-off model of whole words.")],
     source: Annotated[str, typer.Argument(metavar="TEXT", help="Sentences, one per line; - or none for stdin.")] = "",
     target: Annotated[str, output_argument("File to write; - or none for stdout.", "OUT")] = "",
-    key: Annotated[str, typer.Option(help="What is left of the words: case, accents or keypad.")] = "case",
+    reduction: Annotated[str, typer.Option(help="What the words lack: case or accents; or keypad.")] = "case",
 ) -> None:
     """Give sentences their case or accents back, or the words of a telephone's keys, by a language model.
 
@@ -29,7 +29,7 @@ def restore_words(
     from textmill.fst import WordRestorer
     from textmill.progress import track
 
-    restorer = WordRestorer(read_arpa(model), key)
+    restorer = WordRestorer(read_arpa(model), reduction)
     with writer(target or "-") as out:
         for _, line in track(open_lines(source or "-"), "restoring", unit="sentences"):
             out.write(" ".join(restorer.restore(line.split())) + "\n")

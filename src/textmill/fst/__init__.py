@@ -202,7 +202,7 @@ if TYPE_CHECKING:
         topsort,
         union,
     )
-    from textmill.fst.restoring import KEYS, WordRestorer
+    from textmill.fst.restoring import REDUCTIONS, WordRestorer
     from textmill.fst.rewriting import (
         DIRECTIONS,
         boundary,
@@ -267,11 +267,11 @@ __all__ = [
     "FILTERS",
     "FUNCTIONS",
     "GENERATED",
-    "KEYS",
     "MAPS",
     "NO_STATE",
     "OBJECTIVES",
     "PROPERTIES",
+    "REDUCTIONS",
     "SIDES",
     "START",
     "Alignment",
@@ -537,7 +537,7 @@ __getattr__, __dir__ = deferred(
         "ngrams": "NGramMachine ngram_machine",
         "patterns": "aho_corasick counting_transducer expected_occurrences factor_automaton search_automaton "
         "suffix_automaton",
-        "restoring": "KEYS WordRestorer",
+        "restoring": "REDUCTIONS WordRestorer",
         "profiles": "profile_acceptor",
         "jsgf": "compile_jsgf read_jsgf",
         "phones": "cascade context_dependency pronunciations",

@@ -1,12 +1,12 @@
 """Words restored from what is left of them: their case, their accents, the keys of a telephone.
 
-    x_i = key(w_i)                                            what is read: mars, cafe, 4663
-    w   = argmax P(w_1 ... w_n) over all w with key(w) = x    the best path of  x o K^-1 o G
+    x_i = r(w_i)                                            what is read: mars, cafe, 4663
+    w   = argmax P(w_1 ... w_n) over all w with r(w) = x    the best path of  x o R^-1 o G
 
-K^-1 leads from a key to every word of the model that has it, G is the back-off model as an acceptor with failure arcs,
-so that probabilities are exact. A token that no word of the model has for its key is copied; to the model it is <unk>,
-or nothing if it has no such word. Cost of a sentence: composition of a chain with as many arcs per token as its key has
-words. Reference: Mohri, Pereira & Riley (2002); Grover, King & Kushler (1998) on reduced keyboards.
+R^-1 leads from what is left to every word of the model that leaves it, G is the back-off model as an acceptor with
+failure arcs, so that probabilities are exact. A token that no word of the model leaves is copied; to the model it is
+<unk>, or nothing if it has no such word. Cost of a sentence: composition of a chain that has as many arcs per token as
+words leave it. Reference: Mohri, Pereira & Riley (2002); Grover, King & Kushler (1998) on reduced keyboards.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from textmill.model import check_choice, check_range
 if TYPE_CHECKING:
     from textmill.corpus import Arpa
 
-__all__ = ["KEYS", "WordRestorer"]
+__all__ = ["REDUCTIONS", "WordRestorer"]
 
 _PAD = {letter: digit for digit, letters in {
     "2": "abc", "3": "def", "4": "ghi", "5": "jkl", "6": "mno", "7": "pqrs", "8": "tuv", "9": "wxyz",
@@ -42,13 +42,13 @@ def _pressed(word: str) -> str:
     return "".join(_PAD.get(letter, letter) for letter in _without_accents(word.lower()))
 
 
-KEYS: dict[str, Callable[[str], str]] = {"case": str.lower, "accents": _without_accents, "keypad": _pressed}
+REDUCTIONS: dict[str, Callable[[str], str]] = {"case": str.lower, "accents": _without_accents, "keypad": _pressed}
 
 
 class WordRestorer:
     r"""The most probable words behind what is left of them, by a back-off model in plain arrays.
 
-    `key` is "case", "accents", "keypad", or a function that says what is left of a word.
+    `reduction` is "case", "accents", "keypad", or a function that says what is left of a word.
 
     >>> import io
     >>> from textmill.corpus import read_arpa
@@ -60,23 +60,23 @@ class WordRestorer:
     ['man']
     """
 
-    def __init__(self, arpa: Arpa, key: str | Callable[[str], str] = "case") -> None:
-        if isinstance(key, str):
-            check_choice("key", key, list(KEYS))
-            key = KEYS[key]
-        self.key = key
+    def __init__(self, arpa: Arpa, reduction: str | Callable[[str], str] = "case") -> None:
+        if isinstance(reduction, str):
+            check_choice("reduction", reduction, list(REDUCTIONS))
+            reduction = REDUCTIONS[reduction]
+        self.reduction = reduction
         machine, self.phi = ngram_machine(arpa, semiring_name="tropical64")
         self.model = arcsort(machine)
         self.words = list(arpa.words)
         self.labels: dict[str, list[int]] = {}
         for label, word in enumerate(self.words, 1):
             if word not in _MARKS:
-                self.labels.setdefault(key(word), []).append(label)
+                self.labels.setdefault(reduction(word), []).append(label)
         self.unknown = self.words.index("<unk>") + 1 if "<unk>" in self.words else 0
 
     def candidates(self, token: str) -> list[str]:
-        """The words that have the key of a token, in the order of the model."""
-        return [self.words[label - 1] for label in self.labels.get(self.key(token), ())]
+        """The words of which the same is left as of a token, in the order of the model."""
+        return [self.words[label - 1] for label in self.labels.get(self.reduction(token), ())]
 
     def restore(self, tokens: Sequence[str]) -> list[str]:
         """The best words for the tokens of a sentence, one for each."""
@@ -92,7 +92,7 @@ class WordRestorer:
         lattice.start = lattice.add_state()
         places = []
         for place, token in enumerate(tokens):
-            labels = self.labels.get(self.key(token)) or ([self.unknown] if self.unknown else [])
+            labels = self.labels.get(self.reduction(token)) or ([self.unknown] if self.unknown else [])
             if not labels:
                 continue
             places.append(place)

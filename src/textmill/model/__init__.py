@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         given_parameters,
     )
     from textmill.model.file import Saved
+    from textmill.model.foreign import kind_of_file
     from textmill.model.labels import checked_weights, label_array, labels_of, require_rows
     from textmill.model.loading import describe, load
     from textmill.model.options import Options
@@ -64,6 +65,7 @@ __all__ = [
     "effective_jobs",
     "given_parameters",
     "is_generator",
+    "kind_of_file",
     "label_array",
     "labels_of",
     "load",
@@ -79,6 +81,7 @@ __getattr__, __dir__ = deferred(
         "estimators": "Classifier Estimator Regressor Transformer check_choice check_owners check_range "
         "constructor_parameters effective_jobs given_parameters",
         "file": "Saved",
+        "foreign": "kind_of_file",
         "labels": "checked_weights label_array labels_of require_rows",
         "loading": "describe load",
         "options": "Options",
