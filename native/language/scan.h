@@ -4,7 +4,9 @@
 // joiners; digits, apostrophes and hyphens stand between words. Scripts that put no blanks between words (Han, kana,
 // Thai, ...) give a word for each letter. Code points, UTF-8 and the three widths of Python's strings are read in place;
 // bytes that are not UTF-8 stand between words. A word of more than kLongest bytes has no key, nor has one that touches a
-// digit or has a capital after a small letter, as in codes and keys: nothing is said of it.
+// digit or has a capital after a small letter, as in codes and keys: nothing is said of it. Addresses (https://..., www....,
+// name@host, @name), elements of HTML and its entities are no words, unless all runs of letters are asked for or a text
+// has no others.
 #pragma once
 
 #include <algorithm>
@@ -87,13 +89,48 @@ struct Word {
   std::uint8_t script;
 };
 
+namespace detail {
+
+inline constexpr std::size_t kLongestElement = 300;  // units of an element of HTML
+
+inline bool is_letter(char32_t c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+
+// Where an address, an element or an entity of HTML ends that has the ASCII mark at `here`; `here` when there is none.
+// `word` is the run of letters before the mark, in lower case.
+template <class Units>
+std::size_t end_of_markup(const Units& units, std::size_t here, std::string_view word) {
+  const std::size_t size = units.size();
+  const auto at = [&](std::size_t i) { return i < size ? static_cast<char32_t>(units[i]) : char32_t{0}; };
+  const auto rest = [&](std::size_t i) {  // to what cannot be a part of an address
+    while (i < size && at(i) > ' ' && at(i) < 0x7F && at(i) != '"' && at(i) != '<' && at(i) != '>') ++i;
+    return i;
+  };
+  switch (at(here)) {
+    case ':': return !word.empty() && at(here + 1) == '/' && at(here + 2) == '/' ? rest(here) : here;
+    case '.': return word == "www" && is_letter(at(here + 1)) ? rest(here) : here;
+    case '@': return is_letter(at(here + 1)) || at(here + 1) == '_' ? rest(here) : here;
+    case '&':
+      for (std::size_t i = here + 1; i < here + 10 && (is_letter(at(i)) || at(i) == ';'); ++i)
+        if (at(i) == ';') return i > here + 1 ? i + 1 : here;
+      return here;
+    case '<':
+      if (!is_letter(at(here + 1)) && at(here + 1) != '/' && at(here + 1) != '!') return here;
+      for (std::size_t i = here + 1; i < size && i < here + kLongestElement && at(i) != '<'; ++i)
+        if (at(i) == '>') return i + 1;
+      return here;
+    default: return here;
+  }
+}
+
+}  // namespace detail
+
 // Calls visit(word) for each word of the text, in order; the key lives until the next one.
 template <class Reader, class Visit>
-void scan(const Reader& text, bool without_accents, Visit&& visit) {
+void scan(const Reader& text, bool without_accents, Visit&& visit, bool all_runs = false) {
   char key[kLongest + 16];
   std::size_t size = 0, last_at = 0;  // bytes of the key; where its last code point begins
   char32_t last = 0;                  // that code point
-  bool inside = false, full = false, capital = false, small = false, touched = false;
+  bool any = false, inside = false, full = false, capital = false, small = false, touched = false;
   Word word{};
   const auto append = [&](char32_t c) {
     if (size + 4 > kLongest) {
@@ -118,6 +155,7 @@ void scan(const Reader& text, bool without_accents, Visit&& visit) {
     word.key = full || capital || touched ? std::string_view() : std::string_view(key, size);
     visit(static_cast<const Word&>(word));
     inside = false;
+    any = true;
   };
   const std::size_t length = text.size();
   bool after_digit = false;
@@ -130,6 +168,17 @@ void scan(const Reader& text, bool without_accents, Visit&& visit) {
       const char32_t folded = c | 0x20;
       if (folded < 'a' || folded > 'z') {
         const bool digit = (c >= '0' && c <= '9') || c == '_';
+        if (!all_runs && (c == ':' || c == '@' || c == '<' || c == '&' || (c == '.' && inside && size == 3))) {
+          const std::string_view before(key, inside ? size : 0);
+          const std::size_t end = detail::end_of_markup(text.units, here, before);
+          if (end > here) {
+            if (inside && (c == '<' || c == '&')) finish(here);  // what stands before an address is a part of it
+            inside = false;
+            after_digit = false;
+            at = end;
+            continue;
+          }
+        }
         if (inside) {
           touched |= digit;
           finish(here);
@@ -193,6 +242,8 @@ void scan(const Reader& text, bool without_accents, Visit&& visit) {
     }
   }
   if (inside) finish(length);
+  if (!any && !all_runs)
+    scan(text, without_accents, visit, true);  // nothing but addresses: their words are all there is
 }
 
 }  // namespace textmill::language

@@ -82,16 +82,21 @@ def test_junk_between_sentences_is_a_piece_of_no_language(model: LanguageIdentif
 
 
 def test_a_page_with_a_menu_of_languages_is_english(model: LanguageIdentifier) -> None:
-    menu = (
-        "Deutsch Español Français Italiano Português Nederlands Polski Русский Українська Ελληνικά Čeština Slovenčina "
-    )
-    menu += "Magyar Română Türkçe Svenska Dansk Norsk Suomi Eesti Latviešu Lietuvių Hrvatski Српски Shqip Bahasa "
+    menu = " ".join(
+        [
+            "Afrikaans Azərbaycanca Bahasa Indonesia Bahasa Melayu Bosanski Català Čeština Dansk Deutsch Eesti English",
+            "Español Euskara Français Galego Hrvatski Íslenska Italiano Kiswahili Latviešu Lietuvių Magyar Nederlands",
+            "Norsk Polski Português Română Shqip Slovenčina Slovenščina Suomi Svenska Tagalog Tiếng Việt Türkçe Yorùbá",
+            "Ελληνικά Български Русский Українська\n",
+        ]
+    )  # forty
     body = " ".join(
         [SENTENCES["en"], "They found a lot of them under the old trees and brought them home for dinner."] * 5
     )
     pieces = LanguageSegmenter(identifier=model).segments(menu + body)
     assert language.language_shares(pieces)["en"] > 0.5
     assert next(iter(language.language_shares(pieces))) == "en"
+    assert {piece.language for piece in pieces} == {"en", None}
 
 
 def test_text_without_accents(model: LanguageIdentifier) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from textmill._native import language as native
 from textmill.errors import DataError
 from textmill.model import load
 from textmill.tasks.language import (
@@ -205,6 +206,26 @@ def test_letters_speak_of_unknown_words_and_only_in_the_ranking() -> None:
     assert answer.languages == ()
     assert model.explain("řekami")[0].source == "letters"
     assert model.explain("x1řekami")[-1].source == "none"  # digits touch it: no word of a language
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("see https://t.co/AbCd12?x=the now", ["see", "now"]),
+        ("see www.the-cat.org, now", ["see", "now"]),
+        ("ask jan@the-cat.org or @the_cat now", ["ask", "or", "now"]),
+        ('<p class="the">a cat</p><a href="/x">sat</a>', ["a", "cat", "sat"]),
+        ("cats&nbsp;sat &amp; ate", ["cats", "sat", "ate"]),
+        ("a < b and c > d: e. f @ g & h; i", ["a", "b", "and", "c", "d", "e", "f", "g", "h", "i"]),
+        ("note: the cat.sat <" + "x" * 400 + ">", ["note", "the", "cat", "sat", ""]),
+        ("https://the-cat.org", ["https", "the", "cat", "org"]),  # nothing else: better than nothing
+        ("12:30 <3", []),
+        ("a@b中文<p>й</p>", ["中", "文", "й"]),
+    ],
+)
+def test_addresses_and_elements_are_no_words(text: str, words: list[str]) -> None:
+    assert native.keys(native.Texts([text]), 0, False) == words
+    assert native.keys(native.Texts([text.encode()]), 0, False) == words
 
 
 def test_scripts_decide_before_letters() -> None:

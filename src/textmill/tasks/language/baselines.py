@@ -74,7 +74,7 @@ class CommonWordsIdentifier(_Baseline):
     array(['de'], dtype='<U2')
     """
 
-    def __init__(self, *, n_words: int = 100) -> None:
+    def __init__(self, *, n_words: int = 200) -> None:
         self.n_words = n_words
 
     def _learn(self, texts: list[list[str]]) -> None:
