@@ -166,12 +166,12 @@ def test_what_takes_too_long_is_given_up(
     from textmill.web.indexes import IndexSource
 
     def slow(*_: Any) -> list[Any]:
-        time.sleep(0.6)
+        time.sleep(1.5)
         return []
 
     monkeypatch.setattr(texts, "analyses_of", slow)
     monkeypatch.setattr(IndexSource, "search", slow)
-    client = client_of(words, limits=Limits(seconds=0.2))
+    client = client_of(words, limits=Limits(seconds=0.6))
     answer = client.post(path, json={"text": "mill"})
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
