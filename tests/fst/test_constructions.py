@@ -168,6 +168,29 @@ def test_windows_of_any_size_write_the_neighbors(left: int, right: int) -> None:
             assert outputs == [" ".join(expected)]
 
 
+@pytest.mark.parametrize(("left", "right"), [(1, 1), (0, 1), (2, 0), (0, 0), (1, 2)])
+def test_lazy_contexts_are_those_of_the_whole_machine(left: int, right: int) -> None:
+    phones = ["a", "b", "c"]
+    whole = fst.context_dependency(phones, left=left, right=right, auxiliary=["#1"])
+    on_demand = fst.lazy_context_dependency(phones, left=left, right=right, auxiliary=["#1"]).expand()
+    assert on_demand.output_symbols is not None
+    renamed = fst.relabel_symbols(on_demand, output_symbols=whole.output_symbols)
+    assert fst.isomorphic(renamed, whole)
+
+
+def test_contexts_of_many_phones_are_made_where_they_are_read() -> None:
+    phones = [f"p{i}" for i in range(400)]
+    with pytest.raises(DataError, match="lazy_context_dependency"):
+        fst.context_dependency(phones, left=2, right=2)
+    machine = fst.lazy_context_dependency(phones, left=2, right=2)
+    symbols = machine.input_symbols
+    word = fst.compile_text("0 1 p7\n1 2 p9\n2 3 p1\n3 4 $\n4", acceptor=True, input_symbols=symbols)
+    read = fst.lazy.compose(word, machine).expand()
+    names = [machine.output_symbols.symbol(arc.olabel) for s in range(read.num_states) for arc in read.arcs(s)
+             if arc.olabel]  # fmt: skip
+    assert names == ["e,e/p7_p9,p1", "e,p7/p9_p1,$", "p7,p9/p1_$,$"]
+
+
 def test_pronunciations_with_homophones_can_be_determinised() -> None:
     words = [("two", "t uw"), ("too", "t uw", 1.0), ("tea", "t iy"), ("tease", "t iy z")]
     machine = fst.pronunciations(words)

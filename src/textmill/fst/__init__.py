@@ -182,6 +182,7 @@ if TYPE_CHECKING:
     from textmill.fst.phones import (
         cascade,
         context_dependency,
+        lazy_context_dependency,
         pronunciations,
     )
     from textmill.fst.planner import ChainPlan, EstimatedSize, Joint, compose_chain, plan_chain
@@ -401,6 +402,7 @@ __all__ = [
     "invert",
     "isomorphic",
     "labels_of",
+    "lazy_context_dependency",
     "learn_weights",
     "lenient_compose",
     "lexicon",
@@ -540,7 +542,7 @@ __getattr__, __dir__ = deferred(
         "restoring": "REDUCTIONS WordRestorer",
         "profiles": "profile_acceptor",
         "jsgf": "compile_jsgf read_jsgf",
-        "phones": "cascade context_dependency pronunciations",
+        "phones": "cascade context_dependency lazy_context_dependency pronunciations",
         "growing_lexicons": "GrowingLexicon",
         "graphemes": "grapheme_boundaries",
         "unicode": "bytes_to_code_points canonical_order case_folding character_map decomposition recomposition "

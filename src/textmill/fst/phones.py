@@ -1,6 +1,7 @@
 """Pronunciation: lexicons of sounds, context dependency, phonological rules.
 
-    context_dependency   C: reads phones and an end mark, writes each with its neighbors: a/b_c is b between a and c
+    context_dependency   C: reads phones and an end mark, writes each with its neighbors: a/b_c is b between a and c;
+                         whole, or lazy for many phones and wide windows
     pronunciations       L: reads the phones of words, writes the words, with disambiguation symbols for homophones
     cascade              C o L o G, determinised and minimised after each step
 
@@ -12,17 +13,18 @@ same symbols. Reference: Mohri, Pereira & Riley (2002), Weighted finite-state tr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from textmill.errors import DataError
 from textmill.fst.composition import compose
+from textmill.fst.lazy.machine import CACHE, LazyFst, define
 from textmill.fst.machine import Fst
 from textmill.fst.optimization import optimize
 from textmill.fst.rational import arcsort
 from textmill.fst.symbols import SymbolTable
 from textmill.model import check_range
 
-__all__ = ["cascade", "context_dependency", "pronunciations"]
+__all__ = ["cascade", "context_dependency", "lazy_context_dependency", "pronunciations"]
 
 _END = "$"
 _NONE = "e"  # no phone: before the first
@@ -38,19 +40,13 @@ def context_dependency(phones: Sequence[str], *, left: int = 1, right: int = 1, 
     >>> machine.num_states, machine.num_arcs
     (8, 20)
     """
-    check_range("left", left, at_least=0)
-    check_range("right", right, at_least=0)
-    reserved = {_END, "<eps>"}
-    for phone in phones:
-        if not phone or phone in reserved or phone.split() != [phone]:
-            raise DataError(f"{phone!r} cannot be the name of a phone")
-    if len(set(phones)) != len(phones):
-        raise DataError("a phone is named twice")
+    windows = _Windows(phones, left, right, auxiliary)
     if len(phones) ** (left + right + 1) > _MOST_ARCS:
-        raise DataError(f"{len(phones)} phones in a window of {left + right + 1} have too many contexts")
-    inputs = SymbolTable(["<eps>", *phones, _END, *auxiliary])
-    outputs = SymbolTable(["<eps>", *auxiliary])
-    machine = Fst(input_symbols=inputs, output_symbols=outputs)
+        size = left + right + 1
+        raise DataError(
+            f"{len(phones)} phones in a window of {size} have too many contexts; take lazy_context_dependency"
+        )
+    machine = Fst(input_symbols=windows.inputs, output_symbols=windows.outputs)
     numbers: dict[tuple[str, ...], int] = {}
     pending: list[tuple[str, ...]] = []
 
@@ -60,33 +56,74 @@ def context_dependency(phones: Sequence[str], *, left: int = 1, right: int = 1, 
             pending.append(window)
         return numbers[window]
 
-    empty = (_NONE,) * left
-    machine.start = state(empty)  # a window: the left context, then phones that wait for their right context
+    machine.start = state(windows.start())
     while pending:
         window = pending.pop()
-        source = numbers[window]
+        if windows.final(window) is not None:
+            machine.set_final(numbers[window])
+        for ilabel, olabel, weight, target in windows.arcs(window):
+            machine.add_arc(numbers[window], ilabel, olabel, weight, state(target))
+    return machine
+
+
+def lazy_context_dependency(
+    phones: Sequence[str], *, left: int = 1, right: int = 1, auxiliary: Iterable[str] = (), cache: int | None = CACHE
+) -> LazyFst:
+    """The same machine, whose contexts are made when they are asked for: for many phones and wide windows.
+
+    The table of output symbols grows with the contexts that were looked at.
+
+    >>> len(lazy_context_dependency([f"p{i}" for i in range(500)], left=2, right=2).arcs(0))
+    500
+    """
+    windows = _Windows(phones, left, right, auxiliary)
+    return define(windows, cache=cache, input_symbols=windows.inputs, output_symbols=windows.outputs)
+
+
+class _Windows:
+    """States are windows: the left context, then phones that wait for their right context."""
+
+    def __init__(self, phones: Sequence[str], left: int, right: int, auxiliary: Iterable[str]) -> None:
+        check_range("left", left, at_least=0)
+        check_range("right", right, at_least=0)
+        reserved = {_END, "<eps>"}
+        for phone in phones:
+            if not phone or phone in reserved or phone.split() != [phone]:
+                raise DataError(f"{phone!r} cannot be the name of a phone")
+        if len(set(phones)) != len(phones):
+            raise DataError("a phone is named twice")
+        self.phones, self.left, self.right, self.auxiliary = list(phones), left, right, list(auxiliary)
+        self.inputs = SymbolTable(["<eps>", *self.phones, _END, *self.auxiliary])
+        self.outputs = SymbolTable(["<eps>", *self.auxiliary])
+
+    def start(self) -> tuple[str, ...]:
+        return (_NONE,) * self.left
+
+    def final(self, window: tuple[str, ...]) -> float | None:
+        return 0.0 if len(window) > self.left and window[-1] == window[self.left] == _END else None
+
+    def arcs(self, window: tuple[str, ...]) -> Iterator[tuple[int, int, None, tuple[str, ...]]]:
+        left, right = self.left, self.right
+        for name in self.auxiliary:
+            yield self.inputs.key(name), self.outputs.key(name), None, window
         waiting = len(window) - left
-        for name in auxiliary:
-            machine.add_arc(source, inputs.key(name), outputs.key(name), None, source)
         closing = waiting > 0 and window[-1] == _END
         if closing and window[left] == _END:
-            machine.set_final(source)
-            continue
-        for name in [_END] if closing else [*phones, *([_END] if waiting or right == 0 else [])]:
-            label = 0 if closing else inputs.key(name)
-            if name == _END and right == 0:
-                machine.add_arc(source, label, 0, None, state((*window[len(window) - left :], _END)))
-                continue
+            return
+        for name in [_END] if closing else [*self.phones, *([_END] if waiting or right == 0 else [])]:
+            label = 0 if closing else self.inputs.key(name)
             longer = (*window, name)
-            if len(longer) - left <= right:
-                machine.add_arc(source, label, 0, None, state(longer))
-                continue
-            around = f"{','.join(longer[:left])}/{longer[left]}" + (f"_{','.join(longer[left + 1 :])}" if right else "")
-            target = longer[1:]
-            if target[left:] and set(target[left:]) == {_END}:
-                target = (*(_NONE,) * left, _END)  # one end for all
-            machine.add_arc(source, label, outputs.add(around), None, state(target))
-    return machine
+            if name == _END and right == 0:
+                yield label, 0, None, (*window[len(window) - left :], _END)
+            elif len(longer) - left <= right:
+                yield label, 0, None, longer
+            else:
+                around = f"{','.join(longer[:left])}/{longer[left]}"
+                around += f"_{','.join(longer[left + 1 :])}" if right else ""
+                target = longer[1:]
+                if target[left:] and set(target[left:]) == {_END}:
+                    target = (*(_NONE,) * left, _END)  # one end for all
+                yield label, self.outputs.add(around), None, target
 
 
 def pronunciations(
