@@ -60,7 +60,7 @@ from textmill.sequence.labelpaths import (
     most_probable_states,
     state_probabilities,
 )
-from textmill.sequence.trainable import Course, Labels, Stage, TrainableChain
+from textmill.sequence.trainable import Course, Labels, TrainableChain
 from textmill.sequence.training.algorithms import Algorithm, SparseWeights
 from textmill.sequence.training.batch import Result, Snapshot
 from textmill.sequence.training.latent import LatentObjective, SecondOrderObjective
@@ -132,7 +132,6 @@ class LatentCRF(TrainableChain):
     parts: ClassVar[dict[str, str]] = {"trigram_encoder_": "sequence.Encoder"}
     state: ClassVar[dict[str, Any]] = {"restarts_": list}
 
-    stages: Sequence[Stage] | None = None
     states_: Ints
     trigram_encoder_: Encoder | None
     trigram_features_: Ints
@@ -162,25 +161,16 @@ class LatentCRF(TrainableChain):
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
-        self.patterns = patterns
-        self.encoder = encoder
+        super().__init__(
+            patterns=patterns, encoder=encoder, start_label=start_label, features=features, algorithm=algorithm, l1=l1,
+            l2=l2, max_iter=max_iter, tolerance=tolerance, fine_tune=fine_tune, compact=compact, dtype=dtype,
+            n_jobs=n_jobs, random_state=random_state,
+        )  # fmt: skip
         self.states = states
         self.order = order
         self.start = start
         self.noise = noise
         self.restarts = restarts
-        self.start_label = start_label
-        self.features = features
-        self.algorithm = algorithm
-        self.l1 = l1
-        self.l2 = l2
-        self.max_iter = max_iter
-        self.tolerance = tolerance
-        self.fine_tune = fine_tune
-        self.compact = compact
-        self.dtype = dtype
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     # training
 

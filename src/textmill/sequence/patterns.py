@@ -27,13 +27,13 @@ References: Lavergne, Cappé & Yvon (2010); the manuals of Wapiti 1.5 and CRF++ 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from textmill.errors import DataError
 from textmill.model import check_choice
 
-__all__ = ["SYNTAXES", "Command", "Pattern", "boundaries", "parse_patterns"]
+__all__ = ["SYNTAXES", "Command", "Pattern", "boundaries", "parse_patterns", "pieces"]
 
 SYNTAXES = ("textmill", "wapiti", "crf++")
 
@@ -123,6 +123,27 @@ def boundaries(syntax: str) -> tuple[list[str], list[str]]:
     return [f"_x-{i}" for i in (1, 2, 3, 4, "#")], [f"_x+{i}" for i in (1, 2, 3, 4, "#")]
 
 
+def pieces(text: str, command: re.Pattern[str]) -> Iterator[tuple[int, str | re.Match[str] | None]]:
+    """Literal texts and commands of a pattern, each with its place; last None where no command follows a %.
+
+    >>> [(at, piece if isinstance(piece, str) else piece[0]) for at, piece in pieces("u:%x-", re.compile("%x"))]
+    [(0, 'u:'), (2, '%x'), (4, '-')]
+    """
+    position = 0
+    while position < len(text):
+        if text[position] == "%":
+            match = command.match(text, position)
+            yield position, match
+            if match is None:
+                return
+            position = match.end()
+        else:
+            end = text.find("%", position)
+            end = len(text) if end < 0 else end
+            yield position, text[position:end]
+            position = end
+
+
 def _parse(text: str, syntax: str, source: str | None, line: int) -> Pattern:
     if syntax == "wapiti":
         text = text[0].lower() + text[1:]
@@ -130,15 +151,10 @@ def _parse(text: str, syntax: str, source: str | None, line: int) -> Pattern:
         kinds = "U or B" if syntax == "crf++" else "u, b or *"
         raise DataError(f"pattern {text!r} must begin with {kinds}", source=source, line=line)
     parts: list[str | Command] = []
-    position = 0
-    while position < len(text):
-        if text[position] != "%":
-            end = text.find("%", position)
-            end = len(text) if end < 0 else end
-            parts.append(text[position:end])
-            position = end
+    for position, match in pieces(text, _COMMAND):
+        if isinstance(match, str):
+            parts.append(match)
             continue
-        match = _COMMAND.match(text, position)
         if match is None:
             end = text.find("]", position) + 1
             fault = f"{text[position : end or len(text)]!r} is no command; write %x[offset,column]"
@@ -148,7 +164,6 @@ def _parse(text: str, syntax: str, source: str | None, line: int) -> Pattern:
             parts.append(_command(match, syntax))
         except DataError as error:
             raise DataError(error.message, source=source, line=line, column=position + 1) from None
-        position = match.end()
     return Pattern(text, tuple(parts), f"{text!r} ({f'{source}:' if source else 'line '}{line})")
 
 

@@ -37,7 +37,7 @@ from textmill._native import segments as native
 from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.sequence.defaults import default_patterns
-from textmill.sequence.patterns import Command, boundaries
+from textmill.sequence.patterns import Command, boundaries, pieces
 from textmill.sequence.regexes import function_of
 
 __all__ = [
@@ -162,22 +162,16 @@ def _parse(text: str, source: str | None, line: int) -> list[SegmentPattern]:
     if shortest < 1 or (longest and longest < shortest):
         raise DataError(f"pattern {text!r}: lengths go from 1 up, as in s2-4", source=source, line=line)
     parts: list[str | _Part] = []
-    position = 0
-    while position < len(text):
-        if text[position] != "%":
-            end = text.find("%", position)
-            end = len(text) if end < 0 else end
-            parts.append(text[position:end])
-            position = end
+    for position, match in pieces(text, _COMMAND):
+        if isinstance(match, str):
+            parts.append(match)
             continue
-        match = _COMMAND.match(text, position)
         try:
             if match is None:
                 raise DataError(f"{text[position:]!r} is no command; write %x[place,column]")
             parts.append(_part(match, kind["kind"]))
         except DataError as error:
             raise DataError(error.message, source=source, line=line, column=position + 1) from None
-        position = match.end()
     place = f"{text!r} ({f'{source}:' if source else 'line '}{line})"
     if kind["kind"] != "u":
         pattern = SegmentPattern(text, kind["kind"], shortest, longest, tuple(parts), place)
