@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from textmill.cli.app import app, main
+from textmill.corpus import sample_articles
 
 RUN = CliRunner()
 LINES = [
@@ -184,3 +185,34 @@ def test_classify_trains_naive_bayes(tmp_path: Path) -> None:
         assert [row["label"] for row in predicted] == labels
         assert "accuracy 1.0000 of 5 rows" in run("classify", "evaluate", model, data)
         assert "corn" in run("classify", "explain", model, "-k", 2)
+
+
+def test_accuracy_by_the_number_of_words_is_that_of_trained_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    articles = [{"text": article["text"], "label": article["subject"]} for article in sample_articles()]
+    for name, part in (("train", articles[::2]), ("dev", articles[1::2])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(article) + "\n" for article in part))
+    data, dev, model = tmp_path / "train.jsonl", tmp_path / "dev.jsonl", tmp_path / "a.mill"
+    picture = tmp_path / "words.svg"
+    options = ("--sizes", "50,400", "--events", "binom,zibinom", "--plot", picture)
+    rows = table(run("classify", "vocabulary", data, "--dev", dev, *options))
+    assert [(row["words"], row["event"]) for row in rows] == [
+        ("50", "binom"), ("50", "zibinom"), ("400", "binom"), ("400", "zibinom"),
+    ]  # fmt: skip
+    assert [row["p_value"] == "-" for row in rows] == [True, False, True, False]
+    assert 0 < float(rows[1]["p_value"]) <= 1
+    assert float(rows[3]["accuracy"]) > float(rows[1]["accuracy"])
+    run("classify", "train", data, "--kind", "bayes", "--event", "zibinom", "--words", 400, "-o", model)
+    assert f"accuracy {rows[3]['accuracy']} of {len(articles[1::2])} rows" in run("classify", "evaluate", model, dev)
+    assert "<svg" in picture.read_text()
+    seeded = [run("classify", "vocabulary", data, "--sizes", 50, "--seed", seed) for seed in (1, 1, 2)]
+    assert seeded[0] == seeded[1] != seeded[2]
+    assert "--sizes must be whole numbers" in fails(capsys, "classify", "vocabulary", data, "--sizes", "many")
+    words = table(run("classify", "words", model, "--label", "cooking", "-k", 3))
+    assert [row["label"] for row in words] == ["cooking"] * 3
+    assert list(words[0]) == ["label", "feature", "documents", "occurrences", "p", "z", "information"]
+    information = [float(row["information"]) for row in words]
+    assert information == sorted(information, reverse=True)
+    assert len(table(run("classify", "words", model, "-k", 3))) == 3 * len({a["label"] for a in articles})
+    assert "there is no class 'sailing'" in fails(capsys, "classify", "words", model, "--label", "sailing")

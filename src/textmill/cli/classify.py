@@ -7,22 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._classify_data import Data, LabelField, MinDf, ModelFile, load_classifier, make_vectorizer, read_data
+from textmill.cli._classify_words import app as word_verbs
 from textmill.cli._options import Cluster, Jobs, Json, JsonLines, answers
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._reading import Reading, Terms, with_options
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+app.add_typer(word_verbs)
 
-_Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA...",
-        help="Labeled records (CSV, TSV, JSONL, Parquet), SVMlight rows (.svmlight) or events (.events), - for stdin.",
-    ),
-]
-_Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill classify train`.")]
-_Label = Annotated[str, typer.Option(help="Field that holds the label, for JSONL and CSV.")]
 _L2 = Annotated[float | None, typer.Option(help="L2 penalty; default: 1 for logistic without --l1, else 0.")]
 _Positive = Annotated[str | None, typer.Option(help="Label to be found; default: 1, or the rarer of two texts.")]
 _Balanced = Annotated[bool, typer.Option("--balanced", help="Give every class the same weight, whatever its size.")]
@@ -37,14 +31,13 @@ _Event = Annotated[
     ),
 ]
 _Kind = Annotated[str, typer.Option(help="Kind of model: logistic, combinations, bayes, or categorical for events.")]
-_MinDf = Annotated[int, typer.Option(help="Leave out terms that occur in fewer documents.")]
 _Tolerance = Annotated[float | None, typer.Option(help="Duality gap that ends training, relative to the objective.")]
 
 
 @app.command()
 @with_options
 def train(
-    data: _Data,
+    data: Data,
     output: Annotated[Path, output_option("The model file to write.")],
     kind: _Kind = "logistic",
     l1: Annotated[float | None, typer.Option(help="L1 penalty; default: 0 for logistic, 1 for combinations.")] = None,
@@ -57,10 +50,10 @@ def train(
         str | None, typer.Option(help="logistic: score to train for, such as f1, f2, mcc or cost:5:1.")
     ] = None,
     positive: _Positive = None,
-    label_field: _Label = "label",
+    label_field: LabelField = "label",
     balanced: _Balanced = False,
     weighting: _Weighting = None,
-    min_df: _MinDf = 1,
+    min_df: MinDf = 1,
     tolerance: _Tolerance = None,
     max_iter: Annotated[int | None, typer.Option(help="Maximum number of iterations.")] = None,
     cluster: Cluster = None,
@@ -81,12 +74,12 @@ def train(
     if positive is not None and utility is None:
         raise DataError("--positive is for models trained with --utility; leave it out, or name a utility")
 
-    labeled = _read(data, reading, label_field, kind=kind)
+    labeled = read_data(data, reading, label_field, kind=kind)
     options: dict[str, Any] = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
     options |= {"event": event, "smoothing": smoothing, "n_words": words}
     weighting = weighting or ("nnn" if kind == "bayes" else "ntc")
     options |= {"utility": utility, "positive": positive}
-    vectorizer = None if kind == "categorical" else _vectorizer(labeled, terms, reading, weighting, min_df, jobs)
+    vectorizer = None if kind == "categorical" else make_vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
     model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
     model.save(output)
@@ -111,8 +104,8 @@ def train(
 @app.command()
 @with_options
 def predict(
-    model: _Model,
-    data: _Data,
+    model: ModelFile,
+    data: Data,
     *,
     reading: Reading,
     json: JsonLines = False,
@@ -123,8 +116,8 @@ def predict(
     """
     from textmill.linear import labels_with_probabilities
 
-    loaded = _load(model)
-    read = _read(data, reading, None, loaded)
+    loaded = load_classifier(model)
+    read = read_data(data, reading, None, loaded)
     table = Printed({"label": "", "probability": ".4f", "id": ""}, json=json)
     for label, probability, name in zip(*labels_with_probabilities(loaded, read.X), read.ids, strict=True):
         table.row(label=label, probability=probability, id=name)
@@ -133,9 +126,9 @@ def predict(
 @app.command()
 @with_options
 def evaluate(
-    model: _Model,
-    data: _Data,
-    label_field: _Label = "label",
+    model: ModelFile,
+    data: Data,
+    label_field: LabelField = "label",
     *,
     reading: Reading,
     json: Json = False,
@@ -147,8 +140,8 @@ def evaluate(
     from textmill.cli._json import json_line
     from textmill.linear import evaluate_classifier
 
-    loaded = _load(model)
-    labeled = _read(data, reading, label_field, loaded)
+    loaded = load_classifier(model)
+    labeled = read_data(data, reading, label_field, loaded)
     confusion = evaluate_classifier(loaded, labeled.X, labeled.y)
     counts = confusion.per_label()
     figures = [(str(name), counts[name].precision(), counts[name].recall(), counts[name].f()) for name in counts.labels]
@@ -164,7 +157,7 @@ def evaluate(
 
 @app.command()
 def explain(
-    model: _Model,
+    model: ModelFile,
     k: Annotated[int, answers("Number of weights to show for each class.")] = 20,
     json: JsonLines = False,
 ) -> None:
@@ -172,7 +165,7 @@ def explain(
 
     Example: textmill classify explain reviews.mill -k 10
     """
-    weights = _load(model).strongest(k)
+    weights = load_classifier(model).strongest(k)
     table = Printed({"label": "", "feature": "", "weight": ".4f"}, json=json)
     for label, feature, weight in zip(weights.labels, weights.features, weights.weights, strict=True):
         table.row(label=label, feature=feature, weight=weight)
@@ -181,7 +174,7 @@ def explain(
 @app.command()
 @with_options
 def path(
-    data: _Data,
+    data: Data,
     dev: Annotated[str | None, typer.Option(metavar="FILE", help="Labeled data to measure accuracy on.")] = None,
     along: Annotated[
         str, typer.Option(help="What changes: penalty, or recall: models trained for F with more and more of it.")
@@ -195,10 +188,10 @@ def path(
     plot: Annotated[
         Path | None, figure_option("Draw the strongest weights, along recall precision against recall, to this file.")
     ] = None,
-    label_field: _Label = "label",
+    label_field: LabelField = "label",
     balanced: _Balanced = False,
     weighting: _Weighting = None,
-    min_df: _MinDf = 1,
+    min_df: MinDf = 1,
     *,
     terms: Terms,
     reading: Reading,
@@ -220,8 +213,8 @@ def path(
     from textmill.plot import save
 
     check_choice("along", along, ("penalty", "recall"))
-    labeled = _read(data, reading, label_field)
-    vectorizer = _vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
+    labeled = read_data(data, reading, label_field)
+    vectorizer = make_vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
     if along == "recall":
         options: dict[str, Any] = {"l2": l2, "degree": degree, "utility": "f1", "positive": positive}
         model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
@@ -235,7 +228,7 @@ def path(
     judged, models = None, []
     for fitted in model.path(labeled.X, labeled.y, steps=10 if steps is None else steps, ratio=ratio):
         if dev is not None and judged is None:
-            judged = _read([dev], reading, label_field, fitted)
+            judged = read_data([dev], reading, label_field, fitted)
         accuracy = None if judged is None else fitted.score(judged.X, judged.y)
         features = int((fitted.coef_ != 0).any(axis=0).sum())
         table.row(l1=fitted.l1, features=features, objective=fitted.objective_, accuracy=accuracy)
@@ -247,15 +240,15 @@ def path(
 @app.command()
 @with_options
 def curve(
-    model: _Model,
-    data: _Data,
+    model: ModelFile,
+    data: Data,
     utility: Annotated[str, typer.Option(help="Score of an operating point, such as f1, f2 or mcc.")] = "f1",
     positive: _Positive = None,
     points: Annotated[int, typer.Option(min=3, help="Number of operating points to print at most.")] = 20,
     plot: Annotated[
         Path | None, figure_option("Draw precision against recall to this file (.png, .svg or .pdf).")
     ] = None,
-    label_field: _Label = "label",
+    label_field: LabelField = "label",
     *,
     reading: Reading,
     json: JsonLines = False,
@@ -269,8 +262,8 @@ def curve(
     from textmill.linear import OperatingCurve, label_margins
     from textmill.plot import lines, save
 
-    loaded = _load(model)
-    labeled = _read(data, reading, label_field, loaded)
+    loaded = load_classifier(model)
+    labeled = read_data(data, reading, label_field, loaded)
     margins, gold, label = label_margins(loaded, labeled.X, labeled.y, positive)
     operating = OperatingCurve(margins, gold, utility, n_points=points)
     columns = {"threshold": ".4f", "recall": ".4f", "precision": ".4f", utility: ".4f", "claimed": "", "best": ""}
@@ -377,7 +370,7 @@ def _along_recall(
             table.row(weight=weight, held_out=fitted.held_out_, recall=None, precision=None, claimed=None)
             continue
         if judged is None:
-            judged = _read([dev], reading, label_field, fitted)
+            judged = read_data([dev], reading, label_field, fitted)
         counts = evaluate_classifier(fitted, judged.X, judged.y).per_label()[fitted.positive_]
         recall, precision = counts.recall(), counts.precision()
         claimed = counts.hits + counts.false_alarms
@@ -386,43 +379,3 @@ def _along_recall(
     if plot is not None:
         along = [recall for recall, _ in points], [precision for _, precision in points]
         save(lines({f"{fitted.positive_}": along}, x_label="recall", y_label="precision", marks={"model": along}), plot)
-
-
-def _load(path: Path) -> Any:
-    from textmill.model import Classifier, load
-
-    return load(path, expect=Classifier)
-
-
-def _read(
-    data: list[str], reading: Reading, label_field: str | None, model: Any = None, *, kind: str | None = None
-) -> Any:
-    """The data as the model takes them."""
-    from textmill.linear import CategoricalBayes, NaiveBayes, read_labeled
-
-    categorical = kind == "categorical" or isinstance(model, CategoricalBayes)
-    return read_labeled(
-        data,
-        label_field=label_field,
-        columns=None if model is None or categorical else model.n_features_in_,
-        format=reading.format,
-        categorical=categorical,
-        counts=kind == "bayes" or isinstance(model, NaiveBayes),
-        encoding=reading.encoding,
-        text_field=reading.text_field,
-        id_field=reading.id_field,
-        unit="line" if reading.lines else None,
-        errors=reading.errors,
-    )
-
-
-def _vectorizer(labeled: Any, terms: Terms, reading: Reading, weighting: str, min_df: int, jobs: int | None) -> Any:
-    """What turns texts or events into rows; None for rows."""
-    from textmill.corpus import NamedFeatures
-    from textmill.vectors import TextVectorizer, Weighting
-
-    if labeled.kind != "texts":
-        terms.refuse("the data have features already")
-        return NamedFeatures() if labeled.kind == "events" else None
-    vocabulary = terms.vocabulary(labeled.X, jobs=jobs, min_df=min_df)
-    return TextVectorizer(vocabulary=vocabulary, weighting=Weighting(scheme=weighting))

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     )
     from textmill.linear.counts.fitting import CountFit, CountFits, CountPrior, fit_count_table, fit_counts
     from textmill.linear.counts.reading import CountData, counts_of_texts, read_count_bags, read_count_table
-    from textmill.linear.datasets import Labeled, read_labeled
+    from textmill.linear.datasets import Labeled, read_labeled, split_labeled
     from textmill.linear.drawing import draw_path, draw_strongest
     from textmill.linear.expected_f import UtilityLogistic, operating_path
     from textmill.linear.grafting import CombinationLogistic, find_violators
@@ -156,6 +156,7 @@ __all__ = [
     "solve_centered",
     "solve_pairs",
     "solve_problems",
+    "split_labeled",
     "tuned_threshold",
     "vocabulary_curve",
     "vote",
@@ -177,7 +178,7 @@ __getattr__, __dir__ = deferred(
         "ZeroInflated",
         "counts.fitting": "CountFit CountFits CountPrior fit_count_table fit_counts",
         "counts.reading": "CountData counts_of_texts read_count_bags read_count_table",
-        "datasets": "Labeled read_labeled",
+        "datasets": "Labeled read_labeled split_labeled",
         "drawing": "draw_path draw_strongest",
         "expected_f": "UtilityLogistic operating_path",
         "grafting": "CombinationLogistic find_violators",

@@ -18,9 +18,10 @@ import numpy as np
 from textmill.corpus import open_lines, read_bags, read_documents, widened
 from textmill.errors import DataError
 from textmill.linear.counts.tables import check_count_rows
+from textmill.model import check_range
 from textmill.numeric import sparse
 
-__all__ = ["Labeled", "data_kind", "read_labeled"]
+__all__ = ["Labeled", "data_kind", "read_labeled", "split_labeled"]
 
 _SUFFIXES = {".svmlight": "svmlight", ".svm": "svmlight", ".libsvm": "svmlight", ".events": "events"}
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
@@ -84,6 +85,30 @@ def read_labeled(
     if kind == "texts":
         return _texts(list(sources), label_field, format, reading)
     return _events(sources) if kind == "events" else _rows(sources, columns, counts)
+
+
+def split_labeled(data: Labeled, *, share: float = 0.2, random_state: int = 0) -> tuple[Labeled, Labeled]:
+    """Deal labeled data at random into a part to train on and a `share` to measure on; both keep the order.
+
+    >>> data = Labeled(["a", "b", "c", "d", "e"], [1, 2, 1, 2, 1], ["1", "2", "3", "4", "5"], "texts")
+    >>> train, test = split_labeled(data, random_state=1)
+    >>> len(train.ids), len(test.X), sorted(train.X + test.X)
+    (4, 1, ['a', 'b', 'c', 'd', 'e'])
+    """
+    check_range("share", share, above=0, below=1)
+    size = len(data.ids)
+    measured = round(share * size)
+    if not 0 < measured < size:
+        raise DataError(f"{size} rows cannot be dealt into two parts; pass more of them, or both parts")
+    order = np.random.Generator(np.random.Philox(random_state)).permutation(size)
+    return _part(data, np.sort(order[measured:])), _part(data, np.sort(order[:measured]))
+
+
+def _part(data: Labeled, rows: Any) -> Labeled:
+    chosen = rows.tolist()
+    X = data.X[rows] if data.kind == "rows" else [data.X[i] for i in chosen]
+    y = None if data.y is None else [data.y[i] for i in chosen]
+    return Labeled(X, y, [data.ids[i] for i in chosen], data.kind)
 
 
 def _texts(sources: list[str], label_field: str | None, form: str | None, reading: dict[str, Any]) -> Labeled:
