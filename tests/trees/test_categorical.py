@@ -249,8 +249,8 @@ def test_thousands_of_values_take_a_moment() -> None:
     """As a script of characters has them; looking at all pairs of groups over and over would take minutes."""
     rng = np.random.default_rng(1)
     values = rng.integers(0, 3_000, 12_000)
-    labels = np.where(rng.random(12_000) < 0.9, values % 40, rng.integers(0, 40, 12_000))
+    labels = np.where(rng.random(12_000) < 0.6, values % 40, rng.integers(0, 40, 12_000))  # few values have one class
     begun = time.process_time()
     tree = CategoricalTree(n_jobs=1).fit([[str(v)] for v in values], labels)
-    assert time.process_time() - begun < 20
-    assert np.mean(tree.predict([[str(v)] for v in values]) == labels) > 0.8
+    assert time.process_time() - begun < 4
+    assert np.mean(tree.predict([[str(v)] for v in values]) == labels) > 0.3
