@@ -8,6 +8,7 @@
 
 #include "bind/fst.h"
 #include "bind/fst_options.h"
+#include "fst/chains.h"
 #include "fst/compare.h"
 #include "fst/factor.h"
 #include "fst/gallic.h"
@@ -187,6 +188,12 @@ void bind_fst_transform(nb::module_& m) {
   });
   m.def("from_gallic", &from_gallic);
   m.def("factor_weights", &factor_weights, "machine"_a, "arcs"_a, "finals"_a, "most_states"_a);
+  m.def("factor_chains", [](const AnyMachine& machine) {
+    return with(machine, [](const auto& x) {
+      auto both = fst::factor_chains(x);
+      return std::pair(any(std::move(both.chains)), any(std::move(both.factored)));
+    });
+  });
 }
 
 }  // namespace textmill::bind

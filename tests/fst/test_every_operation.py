@@ -72,6 +72,13 @@ def factored(dice: random.Random, algebra: Semiring) -> Made:
     return made, relation(fst)
 
 
+@operation(["left_string", *SIX])
+def chained(dice: random.Random, algebra: Semiring) -> Made:
+    a = small(dice, algebra)
+    chains, factored = wfst.factor_chains(a)
+    return wfst.compose(chains, factored), relation(a)
+
+
 @operation(SIX)
 def relabelled(dice: random.Random, algebra: Semiring) -> Made:
     a = small(dice, algebra)

@@ -43,6 +43,37 @@ def test_restored_words_are_the_best_of_all_candidates(model: NGramModel, reduct
         assert restorer.restore(tokens) == words
 
 
+def test_chains_of_a_lexicon_become_single_arcs(tmp_path: Path) -> None:
+    lexicon = wfst.optimize(wfst.string_map([("strength", "a"), ("string", "b"), ("length", "c"), ("ring", "d")]))
+    chains, factored = wfst.factor_chains(lexicon)
+    assert sorted(wfst.strings(wfst.compose(chains, factored))) == sorted(wfst.strings(lexicon))
+    inside = [
+        state
+        for state in range(factored.num_states)
+        if state != factored.start and not factored.is_final(state) and len(factored.arcs(state)) == 1
+    ]
+    into = [arc.nextstate for _, arc in factored.iter_arcs()]
+    outputs = {state: factored.arcs(state)[0].olabel for state in inside}
+    for state in inside:  # what is left of chains is a second output, or a way in from two sides
+        before = [arc.olabel for _, arc in factored.iter_arcs() if arc.nextstate == state]
+        assert into.count(state) > 1 or (outputs[state] and before[0])
+    read = {arc.ilabel for _, arc in factored.iter_arcs()} - {0}
+    assert read == {arc.olabel for _, arc in chains.iter_arcs()} - {0} == set(range(1, len(read) + 1))
+    wfst.write_fst(lexicon, tmp_path / "a.fst")
+    done = CliRunner().invoke(app, ["factor", *(str(tmp_path / f"{name}.fst") for name in ("a", "chains", "b"))])
+    assert done.exit_code == 0, done.output
+    assert wfst.isomorphic(wfst.read_fst(tmp_path / "b.fst"), factored)
+    assert wfst.isomorphic(wfst.read_fst(tmp_path / "chains.fst"), chains)
+
+
+def test_chains_end_before_a_second_output_and_need_a_start() -> None:
+    machine = wfst.compile_text("0 1 1 5 .5\n1 2 2 0 1\n2 3 0 6 2\n3 4 3 0\n4 1")
+    _, factored = wfst.factor_chains(machine)
+    assert [(arc.ilabel, arc.olabel, arc.weight) for _, arc in factored.iter_arcs()] == [(1, 5, 1.5), (2, 6, 2.0)]
+    nothing, empty = wfst.factor_chains(wfst.Fst())
+    assert (nothing.num_states, empty.num_states, empty.start) == (1, 0, -1)
+
+
 def test_tokens_without_a_word_are_copied(model: NGramModel) -> None:
     restorer = WordRestorer(arpa_of(model))
     assert restorer.restore(["mars", "QUX", "man"]) == ["Mars", "QUX", "man"]

@@ -149,6 +149,23 @@ def encode(
     return machine
 
 
+@app.command("factor", cls=Program)
+@machines
+def factor(
+    fst: "Fst",
+    chains: Annotated[str, output_argument("File for the machine of the chains.", "CHAINS.FST")],
+) -> "Fst":
+    """Join arcs in a row into one; composed with the machine of the chains, the result is the machine again.
+
+    Example: textmill fst factor a.fst chains.fst b.fst
+    """
+    from textmill.fst import transform
+
+    strings, factored = transform.factor_chains(fst)
+    files.write_machine(strings, chains)
+    return factored
+
+
 @app.command(cls=Program)
 @machines
 def decode(fst: "Fst", codex: Codex) -> "Fst":

@@ -21,7 +21,7 @@ _VERBS = {
         "_fst_formats": "compile convert draw info print symbols",
         "_fst_operations": "arcsort closure compose concat connect difference epsnormalize intersect invert map "
         "project relabel replace reverse synchronize topsort union",
-        "_fst_optimize": "decode determinize disambiguate encode minimize rmepsilon",
+        "_fst_optimize": "decode determinize disambiguate encode factor minimize rmepsilon",
         "_fst_extensions": "compress decompress edit linear ngram ngraminfo",
         "_fst_pushdown": "mpdtcompose mpdtexpand mpdtinfo mpdtreverse pdtcompose pdtexpand pdtinfo pdtreplace "
         "pdtreverse pdtshortestpath",

@@ -228,6 +228,7 @@ if TYPE_CHECKING:
         arcmap,
         convert,
         epsnormalize,
+        factor_chains,
         factor_weight,
         from_gallic,
         map_arcs,
@@ -389,6 +390,7 @@ __all__ = [
     "expected_values",
     "explain",
     "factor_automaton",
+    "factor_chains",
     "factor_weight",
     "file_types",
     "find_primer",
@@ -517,8 +519,8 @@ __getattr__, __dir__ = deferred(
         "stringpairs": "PairRecord SIDES bag_counts bag_weights read_pairs",
         "strings": "accep apply apply_stream cross labels_of string_map strings text_of",
         "symbols": "SymbolTable",
-        "transform": "MAPS arcmap convert epsnormalize factor_weight from_gallic map_arcs map_weights replace "
-        "synchronize to_gallic",
+        "transform": "MAPS arcmap convert epsnormalize factor_chains factor_weight from_gallic map_arcs map_weights "
+        "replace synchronize to_gallic",
         "traversal": "LabelReachability StateReachability Visit accessible coaccessible depth_first partial_copy "
         "strongly_connected visit",
         "grammar": "END Reading START add_weight any_string one_of promote reading string_file",

@@ -7,6 +7,7 @@
     convert        the same machine over another semiring
     to_gallic      outputs as part of the weights, and back: strings are spelt out, one label an arc
     factor_weight  strings in weights cut into single labels, one per arc
+    factor_chains  arcs in a row joined into one, and the machine of their strings
 
 All are O(result). A grammar that calls itself, and input and output that drift apart without limit, are a DataError.
 Reference: Mohri (2002; 2003).
@@ -27,6 +28,7 @@ __all__ = [
     "arcmap",
     "convert",
     "epsnormalize",
+    "factor_chains",
     "factor_weight",
     "from_gallic",
     "map_arcs",
@@ -138,6 +140,23 @@ def from_gallic(fst: Fst) -> Fst:
     [(5, 7, 0.5, 1), (0, 8, 0.0, 2)]
     """
     return Fst._of(native.from_gallic(fst._native), fst.input_symbols, None)
+
+
+def factor_chains(fst: Fst) -> tuple[Fst, Fst]:
+    """Two machines whose composition is this one, of which the second has no chains: (chains, factored).
+
+    Arcs in a row, with nothing branching off and no state final between them, become one arc. Its input label 1, 2, ...
+    stands for the string that they read; `chains` reads such strings and writes their labels. An arc has one output
+    label, so a chain ends before the second. Recognizers search `factored`, and run a chain as one unit.
+
+    >>> from textmill.fst.strings import string_map
+    >>> machine = string_map([("abc", "x"), ("abd", "y"), ("e", "z")])
+    >>> chains, factored = factor_chains(machine)
+    >>> machine.num_states, factored.num_states
+    (8, 4)
+    """
+    chains, factored = native.factor_chains(fst._native)
+    return Fst._of(chains, fst.input_symbols, None), Fst._of(factored, None, fst.output_symbols)
 
 
 def factor_weight(fst: Fst, *, arcs: bool = True, finals: bool = True, max_states: int = 1 << 24) -> Fst:
