@@ -209,6 +209,8 @@ class Applier {
       each(s, label, [&](const Arc& arc) { edge(arc, arc.weight, arc.olabel, layer); });
       return;
     }
+    // nothing can match phi itself, so no phi arc is followed for it
+    if (label == special.phi && special.sigma == kNoLabel && special.rho == kNoLabel) return;
     follow(s, [&](std::int32_t t, const Weight& w) {
       bool found = false;
       if (label != special.phi && label != special.rho && label != special.sigma)

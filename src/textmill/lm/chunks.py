@@ -35,7 +35,7 @@ def chunk_inventory(
     >>> text = (np.array([0, 2, 4]), np.array([3, 4, 3, 4], dtype=np.int32))
     >>> levels, last, children, counts = chunk_inventory(text, 5, max_length=2, min_count=2, threads=1)
     >>> counts.tolist()  # <unk>, <s> and </s>, two words, and both as a chunk
-    [0, 0, 2, 2, 2, 2]
+    [0, 2, 2, 2, 2, 2]
     """
     level, word, first, count = native.count(
         *sentences, order=max_length, words=words, begin=BEGIN, end=END, threads=threads
