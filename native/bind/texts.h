@@ -91,6 +91,10 @@ class Held {
   // Lets a text point to a copy of its characters.
   void copy(corpus::Text& text) {
     const std::size_t size = text.size * static_cast<std::size_t>(text.width);
+    if (size == 0) {
+      text.data = "";
+      return;
+    }
     if (size > room_) {
       room_ = std::max(size, kBlock);
       blocks_.push_back(std::make_unique_for_overwrite<char[]>(room_));

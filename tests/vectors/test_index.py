@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from scipy import sparse
 import textmill
 from textmill.errors import DataError, ModelFileError
 from textmill.vectors import Answers, Index, pairwise_matrix
+from textmill.vectors.inverted import InvertedIndex
+from textmill.vectors.scan import Wish
 
 DENSE = ("scan", "coarse", "prefix", "va")
 METHODS = (*DENSE, "inverted")
@@ -325,3 +329,33 @@ def test_a_va_file_reads_under_one_percent_of_lsa_vectors(data: Path) -> None:
     assert same(found, scan.query(L[:100], k=10))
     assert found.read < 0.01 * found.searched
     assert file.engine_.cells_.nbytes * 4 == file.engine_.vectors_.nbytes
+
+
+def test_a_thread_may_search_while_rows_that_wait_are_settled() -> None:
+    rng = np.random.default_rng(0)
+    rows = sparse.random(40, 30, density=0.3, format="csr", dtype=np.float32, random_state=rng)
+    engine = InvertedIndex.build("product", rows)
+    faults: list[BaseException] = []
+    done = threading.Event()
+
+    def search() -> None:
+        try:
+            while not done.is_set():
+                assert (np.diff(engine.search(rows[:3], Wish(5)).offsets) == 5).all()
+        except BaseException as fault:
+            faults.append(fault)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    searcher = threading.Thread(target=search)
+    try:
+        searcher.start()
+        for _ in range(60):
+            engine.append(rows)
+            engine.settle()
+    finally:
+        done.set()
+        searcher.join()
+        sys.setswitchinterval(before)
+    assert not faults
+    assert len(engine) == 61 * 40

@@ -84,20 +84,22 @@ class InvertedIndex(Growing, Model):
         return index
 
     def __len__(self) -> int:
-        return len(self.row_offsets_) - 1 + (0 if self._later is None else len(self._later))
+        now = self._now()
+        return len(now.row_offsets_) - 1 + (0 if now._later is None else len(now._later))
 
     def append(self, X: Any) -> None:
         """Add rows behind the others."""
-        self._later = Waiting(self.kind_, len(self.largest_)) if self._later is None else self._later.copy()
-        self._later.append(X)
-        if len(self._later.columns) > max(_WAITING, len(self.columns_) // _SHARE):
+        later = Waiting(self.kind_, len(self.largest_)) if self._later is None else self._later.copy()
+        later.append(X)
+        self._later = later
+        if len(later.columns) > max(_WAITING, len(self.columns_) // _SHARE):
             self.settle()
 
     def settle(self) -> None:
         """Make postings of the rows that wait."""
-        if self._later is not None:
-            later, self._later = self._later, None
-            self._take(sparse.vstack([self._rows(), later.rows().csr()], format="csr"))
+        now = self._now()
+        if now._later is not None:
+            self._take(sparse.vstack([now._rows(), now._later.rows().csr()], format="csr"))
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
         """Forget all rows but these."""
@@ -106,12 +108,13 @@ class InvertedIndex(Growing, Model):
 
     def take(self, rows: NDArray[np.int64]) -> SparseRows:
         """Return the vectors of some rows, ready to be searched for."""
-        whole = SparseRows(self.values_, self.columns_, self.row_offsets_, (0, len(self.largest_)))
-        if self._later is None:
+        now = self._now()
+        whole = SparseRows(now.values_, now.columns_, now.row_offsets_, (0, len(now.largest_)))
+        if now._later is None:
             return whole[rows]
-        first = len(self.row_offsets_) - 1
+        first = len(now.row_offsets_) - 1
         old, new = rows < first, rows >= first
-        parts = whole[rows[old]], self._later.rows()[rows[new] - first]
+        parts = whole[rows[old]], now._later.rows()[rows[new] - first]
         joined = SparseRows(
             np.concatenate([part.data for part in parts]),
             np.concatenate([part.indices for part in parts]),
@@ -124,21 +127,23 @@ class InvertedIndex(Growing, Model):
         """Return the wanted rows of each query, those of query i from row `first[i]` on."""
         if first is not None:
             self.settle()
+        now, postings = self._postings()
         mask = _NO_BYTES if wish.allowed is None else wish.allowed
         starts = np.zeros(0, np.int64) if first is None else first
-        jobs, settled = effective_jobs(n_jobs), len(self.row_offsets_) - 1
-        matches = Found(*self._postings().search(csr_arrays(Q), mask[:settled], wish.k, wish.least, starts, jobs))
-        if self._later is None:
+        jobs, settled = effective_jobs(n_jobs), len(now.row_offsets_) - 1
+        matches = Found(*postings.search(csr_arrays(Q), mask[:settled], wish.k, wish.least, starts, jobs))
+        if now._later is None:
             return matches
-        return _best_of(matches, self._later.search(Q, wish, settled, jobs), wish.k)
+        return _best_of(matches, now._later.search(Q, wish, settled, jobs), wish.k)
 
     def reach(self, query: Any, least: Floats, n_jobs: int) -> tuple[NDArray[np.int64], Floats]:
         """Return rows and keys of those whose key with a query is at least their own."""
-        settled = len(self.row_offsets_) - 1
-        rows, keys = self._postings().reach(csr_arrays(query), _NO_BYTES, np.ascontiguousarray(least[:settled]))
-        if self._later is None:
+        now, postings = self._postings()
+        settled = len(now.row_offsets_) - 1
+        rows, keys = postings.reach(csr_arrays(query), _NO_BYTES, np.ascontiguousarray(least[:settled]))
+        if now._later is None:
             return rows, keys
-        more = self._later.search(query, Wish(0), settled, n_jobs)
+        more = now._later.search(query, Wish(0), settled, n_jobs)
         near = more.keys >= least[more.rows]
         order = np.argsort(more.rows[near])
         return np.concatenate([rows, more.rows[near][order]]), np.concatenate([keys, more.keys[near][order]])
@@ -153,37 +158,47 @@ class InvertedIndex(Growing, Model):
         self.settle()
         return {name: value for name, value in super().__getstate__().items() if name != "_made"}  # a view stays here
 
+    def _now(self) -> InvertedIndex:
+        """The arrays of one moment: another thread may settle the rows that wait while this one searches."""
+        other = object.__new__(InvertedIndex)
+        vars(other).update(vars(self))
+        return other
+
     def _take(self, X: sparse.csr_matrix) -> None:
-        self.row_offsets_, self.columns_, self.values_ = csr_arrays(X)
+        """Hold these rows and no others, from one moment to the next."""
+        new = object.__new__(InvertedIndex)
+        new.row_offsets_, new.columns_, new.values_ = csr_arrays(X)
         transposed = X.T.tocsr()
         transposed.sort_indices()
-        self.term_offsets_, self.documents_, self.weights_ = csr_arrays(transposed)
-        self.largest_ = _extremes(np.maximum, transposed)
-        self.smallest_ = _extremes(np.minimum, transposed)
+        new.term_offsets_, new.documents_, new.weights_ = csr_arrays(transposed)
+        new.largest_ = _extremes(np.maximum, transposed)
+        new.smallest_ = _extremes(np.minimum, transposed)
         squares = np.bincount(
             np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.data.astype(np.float64) ** 2, X.shape[0]
         )
-        self.longest_ = float(np.sqrt(squares.max(initial=0.0)) * (1 + 1e-6))
-        self.halves_ = (squares / 2).astype(np.float32) if self.kind_ == "distance" else None
-        vars(self).pop("_made", None)
+        new.longest_ = float(np.sqrt(squares.max(initial=0.0)) * (1 + 1e-6))
+        new.halves_ = (squares / 2).astype(np.float32) if self.kind_ == "distance" else None
+        new._later = None
+        vars(self).update(vars(new))
 
     def _rows(self) -> sparse.csr_matrix:
-        shape = len(self), len(self.largest_)
+        shape = len(self.row_offsets_) - 1, len(self.largest_)
         return sparse.csr_matrix((self.values_, self.columns_, self.row_offsets_), shape=shape)
 
-    def _postings(self) -> Any:
-        """The arrays as the kernel takes them, checked once."""
-        if "_made" not in vars(self):
-            rows = self.row_offsets_, self.columns_, self.values_
-            terms = self.term_offsets_, self.documents_, self.weights_
-            halves = np.zeros(0, np.float32) if self.halves_ is None else self.halves_
+    def _postings(self) -> tuple[InvertedIndex, Any]:
+        """The arrays of one moment, and as the kernel takes them, which are checked once."""
+        now = self._now()
+        of, view = vars(now).get("_made", (None, None))
+        if of is not now.row_offsets_:  # there is none, or it is of what was here before
+            rows = now.row_offsets_, now.columns_, now.values_
+            terms = now.term_offsets_, now.documents_, now.weights_
+            halves = np.zeros(0, np.float32) if now.halves_ is None else now.halves_
             try:
-                self._made = native.PostingsView(
-                    self.kind_, rows, terms, self.largest_, self.smallest_, halves, self.longest_
-                )
+                view = native.PostingsView(now.kind_, rows, terms, now.largest_, now.smallest_, halves, now.longest_)
             except ValueError as fault:
                 raise ModelFileError(str(fault)) from None
-        return self._made
+            self._made = now.row_offsets_, view
+        return now, view
 
 
 class Waiting(Growing):
