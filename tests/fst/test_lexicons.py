@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -144,3 +147,13 @@ def test_bounded_edits_and_swaps() -> None:
     assert fst.best_alignment("abc", "ac") == [("a", "a"), ("b", ""), ("c", "c")]
     with pytest.raises(DataError, match="edit_factors"):
         fst.edit_transducer(range(1, 5000))
+
+
+def test_word_lists_come_compressed_and_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "words.gz").write_bytes(gzip.compress(b"tea\nten\n"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"tea\nten\n")))
+    for source in (tmp_path / "words.gz", "-"):
+        assert [text for text, _, _ in fst.strings(fst.read_lexicon(source))] == ["tea", "ten"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"tea\n\xff\n")))
+    with pytest.raises(DataError, match="stdin:2: the file is not UTF-8"):
+        fst.read_lexicon("-")

@@ -14,7 +14,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command("lexicon")
 def compile_words(
-    words: Annotated[str, typer.Argument(metavar="WORDS", help="Words, one per line, numbers behind tabs.")],
+    words: Annotated[
+        str, typer.Argument(metavar="WORDS", help="Words, one per line, numbers behind tabs; - for stdin.")
+    ],
     output: Annotated[str, output_option("File for the machine.")],
     token_type: Annotated[str, typer.Option(help="What labels stand for: utf8 or byte.")] = "utf8",
     weights: Annotated[str, typer.Option(help="What the numbers are: cost, or count.")] = "cost",

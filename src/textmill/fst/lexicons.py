@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,15 +70,20 @@ def read_lexicon(
 ) -> Fst:
     r"""The minimal acceptor of the words of a file, one per line, each with a number behind a tab or none.
 
-    Numbers are costs, or with weights="count" how often a word was seen, and the cost is -ln of its share.
+    The file may be compressed, or "-" for standard input. Numbers are costs, or with weights="count" how often a word
+    was seen, and the cost is -ln of its share.
 
+    >>> from pathlib import Path
     >>> _ = Path("words.txt").write_text("to\ntea\nten\n")
     >>> read_lexicon("words.txt").num_states
     4
     """
     check_choice("weights", weights, ["cost", "count"])
-    source = os.fspath(path)
-    content = Path(path).read_bytes()
+    from textmill.corpus import open_bytes, source_name  # here: whoever uses machines only need not wait for it
+
+    source = source_name(path)
+    with open_bytes(path) as stream:
+        content = stream.read()
     if content[:3] == b"\xef\xbb\xbf":
         content = content[3:]
     if token_type == "utf8":
