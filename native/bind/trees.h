@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trees/categorical.h"
+#include "trees/tree_walker.h"
 
 namespace textmill::bind {
 

@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trees/categorical.h"
+#include "trees/tree_walker.h"
 
 namespace textmill::tasks {
 

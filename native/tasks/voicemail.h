@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "tasks/spoken_numbers.h"
-#include "trees/categorical.h"
+#include "trees/tree_walker.h"
 
 namespace textmill::tasks {
 

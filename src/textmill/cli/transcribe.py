@@ -66,8 +66,9 @@ def train(
     if dictionary is not None and promote is not None:
         raise DataError("--dictionary answers words and --promote only ranks their outputs; pass one of them")
     own = _read(pairs, outputs, errors)
-    apart = None if dev is None else _read(dev, outputs, errors)
-    added = [pair for path in extra or [] for pair in _rows(_read(path, outputs, errors))]
+    symbols = outputs or ("characters" if all(isinstance(one, str) for one in own.outputs) else "words")
+    apart = None if dev is None else _read(dev, symbols, errors)
+    added = [pair for path in extra or [] for pair in _rows(_read(path, symbols, errors))]
     looked_up = dictionary or promote
     model = Transcriber(
         search=search,
@@ -87,7 +88,7 @@ def train(
         None if apart is None else apart.words,
         None if apart is None else apart.outputs,
         extra=added,
-        dictionary=[] if looked_up is None else _rows(_read(looked_up, outputs, errors)),
+        dictionary=[] if looked_up is None else _rows(_read(looked_up, symbols, errors)),
     )
     model.save(output)
     kind = "non-standard" if added or looked_up else "standard"

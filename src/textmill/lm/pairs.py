@@ -295,10 +295,8 @@ class PairModel(Estimator, Model):
             offsets,
             output_offsets,
             reversed_runs(output_offsets, outputs) if backward else outputs,
-            width=math.inf if self.width is None else float(self.width),
-            insertions=self._insertions(),
-            copy=self.unknown == "copy",
-            threads=effective_jobs(self.n_jobs),
+            width=self._width(),
+            **self._reading(),
         )
         return scores
 
@@ -403,8 +401,16 @@ class PairModel(Estimator, Model):
         if self.width is not None:
             check_range("width", self.width, at_least=0)
 
-    def _insertions(self) -> int:
-        return self.max_insertions if self.insertions == "tokens" else 0
+    def _width(self) -> float:
+        return math.inf if self.width is None else float(self.width)
+
+    def _reading(self) -> dict[str, Any]:
+        """How the native search reads words, for outputs that are searched for and for given ones alike."""
+        return {
+            "insertions": self.max_insertions if self.insertions == "tokens" else 0,
+            "copy": self.unknown == "copy",
+            "threads": effective_jobs(self.n_jobs),
+        }
 
     def _decode(
         self,
@@ -431,11 +437,9 @@ class PairModel(Estimator, Model):
             accept,
             k=k,
             beam=self.beam or 0,
-            width=math.inf if self.width is None else float(self.width),
-            insertions=self._insertions(),
-            copy=self.unknown == "copy",
+            width=self._width(),
             summed=summed,
-            threads=effective_jobs(self.n_jobs),
+            **self._reading(),
         )
         return answers, words
 
@@ -464,10 +468,8 @@ class PairModel(Estimator, Model):
             x,
             y_begin,
             y_ids,
-            insertions=self._insertions(),
-            copy=self.unknown == "copy",
             summed=True,
-            threads=effective_jobs(self.n_jobs),
+            **self._reading(),
         )
         return answers, words
 

@@ -79,6 +79,10 @@ def test_exceptions_are_said_as_the_lexicon_says(entries: list[Entry]) -> None:
     assert plain.predict(["bagno"]) != [["x", "x"]]
     assert kept.predict(["bagno"]) == [["x", "x"]]
     assert "bagno" in kept.exception_words_.to_list()
+    best = kept.nbest(["bagno"], 3)[0]
+    assert best[0] == (("x", "x"), 1.0)
+    assert [one.probability for one in best[1:]] == [0.0] * (len(best) - 1)
+    assert [one.phonemes for one in best[1:]] == [one.phonemes for one in plain.nbest(["bagno"], 2)[0]]
 
 
 def test_the_same_model_for_any_number_of_threads(entries: list[Entry]) -> None:

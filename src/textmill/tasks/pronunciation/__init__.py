@@ -7,6 +7,8 @@ alignment    the target of every position, by four methods
 windows      positions as rows of letters
 entries      words and lexicon entries, checked, as numbers
 walking      words through a tree
+learning     from a lexicon to a tree: settings chosen by words kept apart, alignment by trees
+inflections  endings that sound as a table says
 model        PronunciationModel: trained on a lexicon, pronounces words
 evaluation   counts that add, sweeps, errors by context, speed
 exports      C code, a transducer, spellings of sounds
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         read_rules,
     )
     from textmill.tasks.pronunciation.exports import model_code, spellings, to_transducer
+    from textmill.tasks.pronunciation.inflections import Inflection
     from textmill.tasks.pronunciation.lexicon import (
         Entry,
         Harvest,
@@ -57,7 +60,7 @@ if TYPE_CHECKING:
         read_lexicon,
         write_lexicon,
     )
-    from textmill.tasks.pronunciation.model import Inflection, PronunciationModel, Sounding
+    from textmill.tasks.pronunciation.model import PronunciationModel, Sounding
     from textmill.tasks.pronunciation.sources import ask_program, pronounce_by_rules, read_words, sample_lexicon
     from textmill.tasks.pronunciation.windows import padded_targets, windows_of
 
@@ -120,7 +123,8 @@ __getattr__, __dir__ = deferred(
         "evidence": "RulePair bag_counts foreign_phonemes make_aligner pair_weights read_rules",
         "exports": "model_code spellings to_transducer",
         "lexicon": "Entry Harvest Spelling find_overlap group_entries harvest_lexicon read_lexicon write_lexicon",
-        "model": "Inflection PronunciationModel Sounding",
+        "inflections": "Inflection",
+        "model": "PronunciationModel Sounding",
         "sources": "ask_program pronounce_by_rules read_words sample_lexicon",
         "windows": "padded_targets windows_of",
     },

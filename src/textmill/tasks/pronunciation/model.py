@@ -2,7 +2,7 @@
 
     word -> 2n + 1 windows of letters -> the tree -> phonemes               one pass, no search
 
-Training aligns the lexicon (alignment.py), cuts it into windows (windows.py) and learns one tree for all positions
+Training (learning.py) aligns the lexicon, cuts it into windows and learns one tree for all positions
 (trees.CategoricalTree). What is not set is chosen by cross-validation: the size of the windows, and with rules the
 weights of their evidence, of which "no rules" is always one choice. `rounds` of re-alignment let trees of the other
 words (out of fold) say where each phoneme belongs, and are kept while the errors on those words fall. Words that the
@@ -14,38 +14,32 @@ Re-engineering letter-to-sound rules, NAACL.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from textmill._native import tasks as native
-from textmill.arrays import Floats, Ids, Ints
+from textmill.arrays import Floats, Ids
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.fst import Alignment, Link, StringAligner
 from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
-from textmill.tasks.pronunciation.alignment import METHODS, AlignedLexicon, align_by_nodes, align_lexicon
+from textmill.tasks.pronunciation.alignment import METHODS, AlignedLexicon
 from textmill.tasks.pronunciation.entries import checked_attributes, checked_entries, checked_words, encode_codepoints
 from textmill.tasks.pronunciation.evidence import RulePair, check_weights, foreign_phonemes, make_aligner
+from textmill.tasks.pronunciation.inflections import Inflection, ending_of, phonemes_before
+from textmill.tasks.pronunciation.learning import Learner
 from textmill.tasks.pronunciation.lexicon import Spelling, as_phonemes
 from textmill.tasks.pronunciation.walking import (
     path_probabilities,
-    position_nodes,
-    shown_letters,
     sound_name,
     spoken_lines,
-    wrong_share,
 )
-from textmill.tasks.pronunciation.windows import EDGE, EMPTY, EncodedWords, column_names, window_codes
-from textmill.trees import CategoricalTree, EncodedRows
+from textmill.tasks.pronunciation.windows import EncodedWords
+from textmill.trees import CategoricalTree
 
-__all__ = ["Inflection", "PronunciationModel", "Sounding"]
-
-LEXICON_ONLY = (0.0, 0.9, 0.1)
-WEIGHT_GRID = ((0.9, 0.09, 0.01), (0.5, 0.45, 0.05), (0.2, 0.7, 0.1), (0.05, 0.85, 0.1))
-_CONTEXTS = (1, 2, 3, 4, 5)
-_CHOOSING = 20000  # entries up to which choices are made by cross-validation
-_FOLDS = 5
+__all__ = ["PronunciationModel", "Sounding"]
 
 
 class Sounding(NamedTuple):
@@ -53,14 +47,6 @@ class Sounding(NamedTuple):
 
     phonemes: tuple[str, ...]
     probability: float
-
-
-class Inflection(NamedTuple):
-    """An ending of words of one kind, and how it sounds whatever the tree says: the French verbs in -ent."""
-
-    attribute: str
-    ending: str
-    phonemes: tuple[str, ...]
 
 
 class PronunciationModel(Estimator, Model):
@@ -205,9 +191,10 @@ class PronunciationModel(Estimator, Model):
                 "raise max_insertions_per_gap, None for any number, or see whether words and phonemes stand in the "
                 "right columns"
             )
-        self.context_, self.weights_ = 0, np.array(LEXICON_ONLY)
-        self._choose(pairs, tags, rules, dev)
-        lexicon = self._align(pairs, rules, tuple(self.weights_.tolist()))
+        learner = self._learner()
+        chosen = learner.choose(pairs, tags, rules, dev, context=self.context, weights=self.weights)
+        self.context_, self.weights_ = chosen.context, np.array(chosen.weights)
+        lexicon = learner.align(pairs, rules, chosen.weights)
         aligned = lexicon.aligned
         if not len(aligned):
             raise DataError("no entry can be aligned with these weights; give the uniform distribution a share")
@@ -223,7 +210,7 @@ class PronunciationModel(Estimator, Model):
             self.unaligned_ = StringTable()
         self.trace_ = np.zeros(0)
         if self.rounds:
-            self._realign(lexicon, pairs, tags)
+            self.trace_ = learner.realign(lexicon, pairs, tags, self.context_, int(self.rounds))
         self._keep(lexicon, tags)
         self._set_exceptions(words, phonemes, tags)
         return self
@@ -238,142 +225,20 @@ class PronunciationModel(Estimator, Model):
         if self.weights is not None:
             check_weights(self.weights)
 
-    def _align(
-        self, pairs: list[tuple[list[str], tuple[str, ...]]], rules: Sequence[RulePair], weights: tuple[float, ...]
-    ) -> AlignedLexicon:
-        return align_lexicon(
-            pairs,
-            method=self.alignment,
-            rules=rules,
-            weights=weights,
-            max_insertions_per_gap=self.max_insertions_per_gap,
-            both_empty=self.both_empty,
-            n_jobs=self.n_jobs,
+    def _learner(self) -> Learner:
+        return Learner(
+            self.alignment,
+            self.max_insertions_per_gap,
+            self.both_empty,
+            self.min_cases,
+            self.subsets,
+            self.confidence,
+            self.raising,
+            self.n_jobs,
         )
-
-    def _choose(
-        self,
-        pairs: list[tuple[list[str], tuple[str, ...]]],
-        tags: list[str] | None,
-        rules: Sequence[RulePair],
-        dev: list[tuple[list[str], tuple[str, ...]]] | None,
-    ) -> None:
-        """Set context_ and weights_: what is given, or what makes the fewest errors on words kept apart.
-
-        Those are all words, a fifth at a time (of a large lexicon one tenth), and the words of `dev`. Rules that make
-        more errors on `dev` than the lexicon alone are not taken, whatever they gain elsewhere.
-        """
-        grid: list[tuple[float, ...]] = [LEXICON_ONLY]
-        if self.weights is not None:
-            grid = [check_weights(self.weights)]
-        elif rules:
-            grid += WEIGHT_GRID
-        contexts = list(_CONTEXTS) if self.context is None else [self.context]
-        if len(grid) == len(contexts) == 1 or len(pairs) < 20:
-            self.context_ = contexts[0] if len(contexts) == 1 else 2
-            self.weights_ = np.array(grid[0])
-            return
-        folds = _FOLDS if len(pairs) <= _CHOOSING else 1
-        fold = np.random.default_rng(0).permutation(len(pairs)) % (_FOLDS if folds > 1 else 10)
-        best = own_dev = limit = np.inf  # errors of the best choice, in all and on dev; at most so many on dev
-        for weights in grid:
-            lexicon = self._align(pairs, rules, weights)
-            aligned = lexicon.aligned
-            for context in contexts:
-                wrong = dev_wrong = 0.0
-                for f in range(folds):
-                    train, apart = aligned[fold[aligned] != f], np.flatnonzero(fold == f)
-                    if not len(train) or not len(apart):
-                        continue
-                    tree = self._grow(lexicon, train, context, tags)
-                    own = [pairs[i] for i in apart.tolist()]
-                    own_tags = None if tags is None else [tags[i] for i in apart.tolist()]
-                    wrong += len(own) * wrong_share(tree, lexicon, own, own_tags, context, self.n_jobs)
-                if dev is not None and len(aligned):
-                    tree = self._grow(lexicon, aligned, context, tags)
-                    dev_tags = None if tags is None else [""] * len(dev)
-                    dev_wrong = len(dev) * wrong_share(tree, lexicon, dev, dev_tags, context, self.n_jobs)
-                    wrong += dev_wrong
-                if wrong < best and dev_wrong <= limit and len(aligned):  # smaller contexts and no rules win ties
-                    best, own_dev, self.context_, self.weights_ = wrong, dev_wrong, context, np.array(weights)
-            if weights == LEXICON_ONLY:
-                limit = own_dev
-        if not np.isfinite(best):
-            self.context_, self.weights_ = contexts[0], np.array(grid[0])
-
-    def _grow(
-        self, lexicon: AlignedLexicon, entries: Ints, context: int, tags: list[str] | None, targets: Ids | None = None
-    ) -> CategoricalTree:
-        """A tree of the windows of some entries; its classes are names of sounds."""
-        edge, empty = len(lexicon.letters), len(lexicon.letters) + 1
-        words = lexicon.words.take(entries)
-        codes = window_codes(words, context, edge, empty)
-        values: list[Sequence[str]] = [[*shown_letters(lexicon.letters), EDGE, EMPTY]] * (2 * context + 1)
-        names = column_names(context)
-        if tags is not None:
-            kinds = sorted(set(tags))
-            place = {kind: i for i, kind in enumerate(kinds)}
-            own = np.array([place[tags[i]] for i in entries.tolist()], np.int32)
-            codes = np.column_stack([codes, np.repeat(own, np.diff(words.positions))])
-            values = [*values, kinds]
-            names = [*names, "attribute"]
-        labels = (lexicon.targets if targets is None else targets)[lexicon.position_rows(entries)]
-        tree = CategoricalTree(
-            min_cases=self.min_cases,
-            subsets=self.subsets,
-            confidence=self.confidence,
-            raising=self.raising,
-            n_jobs=self.n_jobs,
-        )
-        # Codes in the order of their names: the classes are these names then.
-        shown = np.array([sound_name(name, lexicon.names) for name in lexicon.names])
-        order = np.argsort(shown)
-        rank = np.empty(len(order), np.int32)
-        rank[order] = np.arange(len(order))
-        tree.fit(EncodedRows(codes, values=values, names=names), rank[labels])
-        tree.classes_ = shown[order][tree.classes_]
-        return tree
-
-    def _realign(
-        self, lexicon: AlignedLexicon, pairs: list[tuple[list[str], tuple[str, ...]]], tags: list[str] | None
-    ) -> None:
-        """Let trees of the other folds align each fold; kept while errors out of fold fall."""
-        if self.max_insertions_per_gap != 1:
-            raise DataError("rounds of re-alignment need max_insertions_per_gap=1")
-        aligned = lexicon.aligned
-        fold = np.random.default_rng(0).permutation(len(aligned)) % _FOLDS
-        number = {name: i for i, name in enumerate(lexicon.names)}
-        trace: list[float] = []
-        best = lexicon.targets.copy()
-        for step in range(int(self.rounds) + 1):
-            targets = lexicon.targets.copy()
-            wrong = 0.0
-            for f in range(_FOLDS):
-                mine, others = aligned[fold == f], aligned[fold != f]
-                if not len(mine) or not len(others):
-                    continue
-                tree = self._grow(lexicon, others, self.context_, tags)
-                words = lexicon.words.take(mine)
-                own = [pairs[i] for i in mine.tolist()]
-                own_tags = None if tags is None else [tags[i] for i in mine.tolist()]
-                wrong += len(mine) * wrong_share(tree, lexicon, own, own_tags, self.context_, self.n_jobs)
-                nodes = position_nodes(tree, lexicon.letters, words, own_tags, self.context_, self.n_jobs)
-                table = path_probabilities(tree, [sound_name(name, lexicon.names) for name in lexicon.names])
-                new, _ = align_by_nodes(
-                    words, [p for _, p in own], number, nodes, np.log(table), 0, effective_jobs(self.n_jobs)
-                )
-                targets[lexicon.position_rows(mine)] = new
-            trace.append(wrong / len(aligned))
-            if len(trace) > 1 and trace[-1] >= min(trace[:-1]):
-                break
-            best = lexicon.targets.copy()
-            if step < self.rounds:
-                lexicon.targets = np.where(targets < 0, lexicon.targets, targets).astype(np.int32)
-        lexicon.targets = best
-        self.trace_ = np.array(trace)
 
     def _keep(self, lexicon: AlignedLexicon, tags: list[str] | None) -> None:
-        self.tree_ = self._grow(lexicon, lexicon.aligned, self.context_, tags)
+        self.tree_ = self._learner().grow(lexicon, lexicon.aligned, self.context_, tags)
         self.letters_ = StringTable(lexicon.letters)
         self.sounds_ = StringTable(lexicon.names)
         self.attributes_ = StringTable(sorted(set(tags)) if tags is not None else [])
@@ -441,7 +306,8 @@ class PronunciationModel(Estimator, Model):
     def nbest(self, X: Iterable[str], k: int = 5, *, attributes: Sequence[str] | None = None) -> list[list[Sounding]]:
         """Return the k most probable pronunciations of each word, best first.
 
-        Probabilities of positions are those of the nodes, each smoothed by the node above it.
+        Probabilities of positions are those of the nodes, each smoothed by the node above it. Exceptions come first,
+        with probability 1, and what the tree says behind them with 0.
 
         >>> model = PronunciationModel(context=0).fit(["ab", "ba", "a"], ["A B", "B A", "E"])
         >>> [sounding.phonemes for sounding in model.nbest(["a"], 2)[0]]
@@ -469,14 +335,14 @@ class PronunciationModel(Estimator, Model):
         )
         texts = [self._class_text(name).split() for name in names]
         flat, bounds, shares = classes.tolist(), begin.tolist(), probabilities.tolist()
+        exceptions = self._exception_table()
         out = []
-        for first, end in zip(offsets.tolist(), offsets[1:].tolist(), strict=False):
-            out.append(
-                [
-                    Sounding(tuple(p for c in flat[bounds[i] : bounds[i + 1]] for p in texts[c]), shares[i])
-                    for i in range(first, end)
-                ]
-            )
+        for word, (first, end) in zip(words, itertools.pairwise(offsets.tolist()), strict=True):
+            row = [
+                Sounding(tuple(p for c in flat[bounds[i] : bounds[i + 1]] for p in texts[c]), shares[i])
+                for i in range(first, end)
+            ]
+            out.append(_excepted(row, exceptions[word], k) if word in exceptions else row)
         return out
 
     def targets(self, X: Iterable[str], *, attributes: Sequence[str] | None = None) -> list[Alignment]:
@@ -617,22 +483,19 @@ class PronunciationModel(Estimator, Model):
         if attributes is None:
             raise DataError("inflections are for words with an attribute; pass attributes=")
         inflections.sort(key=lambda one: -len(one.ending))
-        spelling = self._spelling()
-        chosen: dict[int, Inflection] = {}
-        for i, (word, attribute) in enumerate(zip(words, attributes, strict=True)):
-            for one in inflections:
-                if attribute == one.attribute and word.endswith(one.ending) and len(word) > len(one.ending):
-                    chosen[i] = one
-                    break
-        own = list(chosen)
+        endings = [ending_of(*of_word, inflections) for of_word in zip(words, attributes, strict=True)]
+        own = [i for i, ending in enumerate(endings) if ending is not None]
         alignments = self.targets([words[i] for i in own], attributes=[attributes[i] for i in own]) if own else []
+        spelling = self._spelling()
         for i, alignment in zip(own, alignments, strict=True):
-            stem = len(spelling.letters(words[i])) - len(spelling.letters(chosen[i].ending))
-            read, phonemes = 0, []
-            for inputs, outputs in alignment.links:
-                if inputs and read == stem:
-                    break
-                read += len(inputs)
-                phonemes += [p for sound in outputs for p in sound.split()]
-            spoken[i] = [*phonemes, *as_phonemes(chosen[i].phonemes)]
+            ending = endings[i]
+            assert ending is not None
+            stem = len(spelling.letters(words[i])) - len(spelling.letters(ending.ending))
+            spoken[i] = [*phonemes_before(alignment, stem), *as_phonemes(ending.phonemes)]
         return spoken
+
+
+def _excepted(row: list[Sounding], sounds: str, k: int) -> list[Sounding]:
+    """What an exception and the tree say of a word."""
+    own = tuple(sounds.split())
+    return [Sounding(own, 1.0), *(one._replace(probability=0.0) for one in row if one.phonemes != own)][:k]

@@ -23,7 +23,6 @@ from textmill.arrays import Floats, Ints
 
 __all__ = ["CandidateTable", "join_weights"]
 
-_FLOOR = -30.0  # ln p of what a model cannot write at all
 _STRENGTH = 8.0  # of the pull towards equal weights
 _SMALLEST = 0.02  # weight below which a model is left out
 

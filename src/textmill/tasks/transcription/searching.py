@@ -29,16 +29,15 @@ from textmill.tasks.transcription.letters import LetterCRF
 from textmill.tasks.transcription.parts import Notation, Part, candidates_of, hashable, in_form
 from textmill.tasks.transcription.scripts import detect_script
 
-__all__ = ["Choice", "Pairs", "Plan", "fit_parts", "letters_per_symbol", "plain_plan", "search_plan"]
+__all__ = ["Choice", "Pairs", "Plan", "fit_parts", "plain_plan", "search_plan"]
 
 _LARGE = 200_000  # letters of training words from which on fewer settings are tried
 _HUGE = 5_000_000  # and no field over letters
 _ALIGNED = 0.998  # share of training pairs that units must be able to align
 _USEFUL = 0.9  # share of them that units which are tried beside others must be able to align
 _MOST = 6  # output symbols of a letter
-_K = 10  # candidates of each part
-_WIDTH = 7.0  # of the search of pair models that are joined: others bring what one misses
-_BEAM = 30  # of that of fields
+# of the search of models that are joined: others bring what one misses
+_NARROW: dict[str, dict[str, Any]] = {"pairs": {"width": 7.0}, "letters": {"beam": 30}}
 _ORDERS = (4, 5, 6, 8)
 _SMOOTHINGS = ("modified-kneser-ney", "kneser-ney", "witten-bell")
 
@@ -80,9 +79,9 @@ class Plan(NamedTuple):
     notation: str
 
 
-def letters_per_symbol(pairs: Pairs, form: str, notation: Notation) -> int:
-    """The smallest m with which nearly all pairs can be aligned by units 1 x m, from 2 to 6."""
-    return _least_units(pairs, form, notation, _ALIGNED)
+def _single_letters(pairs: Pairs, form: str, notation: str) -> dict[str, Any]:
+    """Units 1 x m of the smallest m with which nearly all pairs can be aligned."""
+    return {"max_input": 1, "max_output": _least_units(pairs, form, Notation(notation), _ALIGNED)}
 
 
 def _least_units(pairs: Pairs, form: str, notation: Notation, share: float) -> int:
@@ -96,6 +95,20 @@ def _least_units(pairs: Pairs, form: str, notation: Notation, share: float) -> i
     if not ratios:
         return 2
     return max(2, min(_MOST, ratios[min(len(ratios) - 1, int(share * len(ratios)))]))
+
+
+class _Views:
+    """Training pairs in the forms and notations that parts ask for."""
+
+    def __init__(self, pairs: Pairs, n_jobs: int | None) -> None:
+        self.pairs, self.n_jobs = pairs, n_jobs
+        self._views: dict[tuple[str, str], _Aligned] = {}
+
+    def __call__(self, form: str, notation: str) -> _Aligned:
+        key = (form, notation)
+        if key not in self._views:
+            self._views[key] = _Aligned(self.pairs, form, Notation(notation), self.n_jobs)
+        return self._views[key]
 
 
 class _Aligned:
@@ -126,31 +139,22 @@ class _Aligned:
 
 
 def search_plan(
-    train: Pairs, dev: Pairs, *, script: str | None, form: str | None, n_jobs: int | None
+    train: Pairs, dev: Pairs, *, script: str | None, form: str | None, k: int, n_jobs: int | None
 ) -> tuple[list[Part], list[Plan], list[float], list[Choice]]:
     """The parts with their plan and weights, and what was chosen by which errors."""
     words, references = dev.references()
     size = sum(len(word) for word in train.words)
     choices: list[Choice] = []
-    views: dict[tuple[str, str], _Aligned] = {}
-
-    def view(some_form: str, notation: str) -> _Aligned:
-        key = (some_form, notation)
-        if key not in views:
-            views[key] = _Aligned(train, some_form, Notation(notation), n_jobs)
-        return views[key]
-
-    def part(name: str, model: PairModel | LetterCRF, some_form: str, notation: str) -> Part:
-        return Part(name, view(some_form, notation).fit(model), some_form, Notation(notation))
+    view = _Views(train, n_jobs)
 
     def error(one: Part) -> float:
         wrong = sum(best not in right for best, right in zip(one.best(words), references, strict=True))
         return wrong / max(1, len(words))
 
     def base(some_form: str, notation: str, **parameters: Any) -> Part:
-        m = letters_per_symbol(train, some_form, Notation(notation))
-        settings: dict[str, Any] = {"max_input": 1, "max_output": m, "order": 6, "n_jobs": n_jobs, **parameters}
-        return part("1xm", PairModel(**settings), some_form, notation)
+        settings = {**_single_letters(train, some_form, notation), "order": 6, **parameters}
+        model = view(some_form, notation).fit(PairModel(**settings, n_jobs=n_jobs))
+        return Part("1xm", model, some_form, Notation(notation))
 
     def choose(what: str, tried: dict[str, float]) -> str:
         chosen = min(tried, key=lambda name: tried[name])  # the first of equals
@@ -174,7 +178,7 @@ def search_plan(
         train, best_form, best_notation, [n for n in notations if n != best_notation], order, smoothing, size
     )
     parts = _fitted(plans, view, n_jobs)
-    table, _ = candidates_of(parts, words, _K)
+    table, _ = candidates_of(parts, words, k)
     weights = join_weights(table, references)
     errors = {one.name: error(one) for one in parts}
     used = [i for i, weight in enumerate(weights) if weight > 0]
@@ -186,43 +190,36 @@ def search_plan(
 
 def fit_parts(train: Pairs, plans: Sequence[Plan], *, n_jobs: int | None) -> list[Part]:
     """The parts of a plan, trained on pairs."""
-    views: dict[tuple[str, str], _Aligned] = {}
-
-    def view(form: str, notation: str) -> _Aligned:
-        key = (form, notation)
-        if key not in views:
-            views[key] = _Aligned(train, form, Notation(notation), n_jobs)
-        return views[key]
-
-    return _fitted(plans, view, n_jobs)
+    return _fitted(plans, _Views(train, n_jobs), n_jobs)
 
 
 def plain_plan(train: Pairs, *, script: str | None, form: str | None, order: int) -> list[Plan]:
     """One pair model of units 1 x m."""
-    notation = script or "as it is"
-    m = letters_per_symbol(train, form or "NFC", Notation(notation))
-    return [Plan("1xm", "pairs", {"max_input": 1, "max_output": m, "order": order}, form or "NFC", notation)]
+    form, notation = form or "NFC", script or "as it is"
+    return [Plan("1xm", "pairs", {**_single_letters(train, form, notation), "order": order}, form, notation)]
 
 
 def _plans(
     train: Pairs, form: str, notation: str, others: list[str], order: int, smoothing: str, size: int
 ) -> list[Plan]:
-    m = letters_per_symbol(train, form, Notation(notation))
+    single = _single_letters(train, form, notation)
+    m = single["max_output"]
     two = max(m - 1, _least_units(train, form, Notation(notation), _USEFUL))
     plans: list[Plan] = []
     units: dict[str, dict[str, Any]] = {
-        f"1x{m}": {"max_input": 1, "max_output": m},
+        f"1x{m}": single,
         "2x2": {"max_input": 2, "max_output": two},
         "1x1+ins": {"max_input": 1, "max_output": 1, "insertions": "tokens"},
     }
+    grams = {"order": order, "smoothing": smoothing, **_NARROW["pairs"]}
     for direction in ("forward", "backward"):
         for name, unit in units.items():
-            settings = {**unit, "order": order, "smoothing": smoothing, "direction": direction, "width": _WIDTH}
-            plans.append(Plan(f"{name} {direction}", "pairs", settings, form, notation))
+            plans.append(
+                Plan(f"{name} {direction}", "pairs", {**unit, **grams, "direction": direction}, form, notation)
+            )
     for other in others[:1]:  # the same names, written otherwise
-        many = letters_per_symbol(train, form, Notation(other))
-        settings = {"max_input": 1, "max_output": many, "order": order, "smoothing": smoothing, "width": _WIDTH}
-        plans.append(Plan(f"1x{many} {other}", "pairs", settings, form, other))
+        unit = _single_letters(train, form, other)
+        plans.append(Plan(f"1x{unit['max_output']} {other}", "pairs", {**unit, **grams}, form, other))
     if size <= _LARGE:
         fields: list[dict[str, Any]] = [
             {"l2": 0.3, "window": 4, "longest": 4},
@@ -236,7 +233,7 @@ def _plans(
         fields = []
     for field in fields:
         name = f"letters {field['window']}/{field['longest']} l2={field['l2']:g}"
-        plans.append(Plan(name, "letters", {"max_output": m, "beam": _BEAM, **field}, form, notation))
+        plans.append(Plan(name, "letters", {"max_output": m, **_NARROW["letters"], **field}, form, notation))
     return plans
 
 

@@ -201,7 +201,7 @@ class Transcriber(Estimator, Model):
             refit = True if refit is None else refit
         if self.search and dev is not None and dev.words:
             parts, plans, weights, choices = search_plan(
-                train, dev, script=self.script, form=self.form, n_jobs=self.n_jobs
+                train, dev, script=self.script, form=self.form, k=self.k, n_jobs=self.n_jobs
             )
             if refit:
                 whole = Pairs(train.words + dev.words, train.outputs + dev.outputs)
