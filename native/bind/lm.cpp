@@ -7,8 +7,11 @@
 #include <mutex>
 #include <optional>
 
+#include "base/all_of.h"
+#include "base/bulk.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "lm/counting.h"
 #include "lm/editing.h"
 #include "lm/leave_out.h"
 #include "lm/merging.h"
@@ -23,10 +26,10 @@ using lm::Tree;
 using Levels = In<std::int64_t, 1>;
 using Ids = In<std::int32_t, 1>;
 
-Tree checked_tree(const Levels& level, const Ids& word, const Ids& first) {
+Tree checked_tree(const Levels& level, const Ids& word, const Ids& first, std::size_t threads = 1) {
   const Tree tree{view(level), view(word), view(first)};
   require(tree.level.size() >= 3 && tree.level.size() <= 101, "a tree needs 3 to 101 levels, got ", tree.level.size());
-  const char* fault = lm::fault_of(tree);
+  const char* fault = lm::fault_of(tree, threads);
   require(fault == nullptr, fault == nullptr ? "" : fault);
   return tree;
 }
@@ -45,9 +48,19 @@ void check_word(const char* what, std::int32_t word, std::size_t words) {
   require(word >= 0 && static_cast<std::size_t>(word) < words, what, " is ", word, ", no word");
 }
 
+// As to_numpy, of a vector in large pages.
+template <class T>
+Numpy<T, 1> bulk_to_numpy(base::Bulk<T>&& values) {
+  auto owned = std::make_unique<base::Bulk<T>>(std::move(values));
+  const std::size_t size = owned->size();
+  T* data = owned->data();
+  nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<base::Bulk<T>*>(p); });
+  return Numpy<T, 1>(data, {size}, owner);
+}
+
 nb::tuple to_python(lm::Counted&& made) {
-  return nb::make_tuple(to_numpy(std::move(made.level)), to_numpy(std::move(made.word)),
-                        to_numpy(std::move(made.first)), to_numpy(std::move(made.count)));
+  return nb::make_tuple(to_numpy(std::move(made.level)), bulk_to_numpy(std::move(made.word)),
+                        bulk_to_numpy(std::move(made.first)), bulk_to_numpy(std::move(made.count)));
 }
 
 nb::tuple count(Levels offsets, Ids tokens, std::size_t order, std::size_t words, std::int32_t begin, std::int32_t end,
@@ -77,8 +90,11 @@ nb::tuple combine(nb::list trees, nb::list rename, std::size_t words, std::size_
     const auto counts = nb::cast<In<std::int64_t, 1>>(parts[3]);
     const Tree tree = checked_tree(level, word, first);
     require(counts.size() == tree.nodes(), "there must be a count for each node");
-    const auto copy = [](auto values) { return std::vector(values.begin(), values.end()); };
-    held.push_back({copy(view(level)), copy(view(word)), copy(view(first)), copy(view(counts))});
+    const auto ids = [](const Ids& values) {
+      return base::Bulk<std::int32_t>(view(values).begin(), view(values).end());
+    };
+    held.push_back(
+        {{tree.level.begin(), tree.level.end()}, ids(word), ids(first), {view(counts).begin(), view(counts).end()}});
     require(held.back().level.size() == held.front().level.size(), "trees of different orders cannot be added");
     names.push_back(nb::cast<Ids>(rename[t]));
     require(names.back().size() == tree.words(), "a renaming needs a number for each of ", tree.words(), " words");
@@ -100,7 +116,7 @@ nb::tuple combine(nb::list trees, nb::list rename, std::size_t words, std::size_
 
 void suffixes(Levels level, Ids word, Ids first, Out<std::int32_t, 1> suffix, std::size_t threads) {
   require(threads >= 1, "threads must be at least 1");
-  const Tree tree = checked_tree(level, word, first);
+  const Tree tree = checked_tree(level, word, first, threads);
   require(suffix.size() == tree.nodes(), "there must be room for a suffix of each node");
   nb::gil_scoped_release nogil;
   lm::suffixes(tree, view(suffix), threads);
@@ -108,7 +124,7 @@ void suffixes(Levels level, Ids word, Ids first, Out<std::int32_t, 1> suffix, st
 
 // Rows: an array for each order from 1 on.
 void spell(Levels level, Ids word, Ids first, const std::vector<Out<std::int32_t, 2>>& rows, std::size_t threads) {
-  const Tree tree = checked_tree(level, word, first);
+  const Tree tree = checked_tree(level, word, first, threads);
   require(threads >= 1 && rows.size() == tree.order(), "there must be rows for each of ", tree.order(), " orders");
   for (std::size_t n = 1; n <= rows.size(); ++n)
     require(rows[n - 1].shape(0) == static_cast<std::size_t>(tree.level[n + 1] - tree.level[n]) &&
@@ -155,14 +171,20 @@ Numpy<std::int64_t, 1> merge(nb::list trees, nb::list numbers, std::size_t words
   return to_numpy(std::move(made));
 }
 
-void check_suffixes(const Tree& tree, std::span<const std::int32_t> suffix) {
+// `whole`: the tree has all ends of its n-grams.
+void check_suffixes(const Tree& tree, std::span<const std::int32_t> suffix, bool whole, std::size_t threads) {
   require(suffix.size() == tree.nodes() && suffix[0] == 0, "there must be a suffix for each node, 0 for node 0");
-  bool shorter = true;
+  const auto all = [&](std::size_t n, auto&& fine) {
+    return base::all_of(static_cast<std::size_t>(tree.level[n]), static_cast<std::size_t>(tree.level[n + 1]), threads,
+                        fine);
+  };
   for (std::size_t n = 1; n <= tree.order(); ++n) {
     const auto end = static_cast<std::uint32_t>(tree.level[n]);
-    for (auto v = tree.level[n]; v < tree.level[n + 1]; ++v) shorter &= static_cast<std::uint32_t>(suffix[v]) < end;
+    require(all(n, [&](std::size_t v) { return static_cast<std::uint32_t>(suffix[v]) < end; }),
+            "a suffix must be a shorter n-gram");
+    const std::int64_t least = whole && n > 1 ? tree.level[n - 1] : 0;
+    require(least == 0 || all(n, [&](std::size_t v) { return suffix[v] >= least; }), "the end of an n-gram is missing");
   }
-  require(shorter, "a suffix must be a shorter n-gram");
 }
 
 lm::Rules rules_of(int method, const Levels& min_count, const Ids& limit, std::size_t order) {
@@ -179,18 +201,11 @@ lm::Rules rules_of(int method, const Levels& min_count, const Ids& limit, std::s
 
 // A tree of all n-grams: every end of one is one.
 void check_counts(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> counts,
-                  std::int32_t begin) {
-  check_suffixes(tree, suffix);
+                  std::int32_t begin, std::size_t threads) {
+  check_suffixes(tree, suffix, true, threads);
   require(counts.size() == tree.nodes(), "there must be a count for each node");
-  std::int64_t signs = 0;
-  for (const std::int64_t c : counts) signs |= c;
-  require(signs >= 0, "counts must not be negative");
-  bool whole = true;
-  for (std::size_t n = 2; n <= tree.order(); ++n) {
-    const auto least = static_cast<std::int32_t>(tree.level[n - 1]);
-    for (auto v = tree.level[n]; v < tree.level[n + 1]; ++v) whole &= suffix[v] >= least;
-  }
-  require(whole, "the end of an n-gram is missing");
+  require(base::all_of(0, tree.nodes(), threads, [&](std::size_t v) { return counts[v] >= 0; }),
+          "counts must not be negative");
   require(tree.words() >= 2, "there must be a word beside the start symbol");
   check_word("begin", begin, tree.words());
 }
@@ -199,8 +214,8 @@ void check_counts(const Tree& tree, std::span<const std::int32_t> suffix, std::s
 nb::tuple smooth(Levels level, Ids word, Ids first, Ids suffix, Levels counts, Out<std::int64_t, 1> a,
                  Out<double, 1> probability, Out<double, 1> back_off, int method, Levels min_count, Ids limit,
                  std::int32_t begin, std::size_t threads) {
-  const Tree tree = checked_tree(level, word, first);
-  check_counts(tree, view(suffix), view(counts), begin);
+  const Tree tree = checked_tree(level, word, first, threads);
+  check_counts(tree, view(suffix), view(counts), begin, threads);
   const lm::Rules rules = rules_of(method, min_count, limit, tree.order());
   require(threads >= 1 && probability.size() == tree.nodes() && back_off.size() == tree.nodes() &&
               a.size() == (rules.continues() ? tree.nodes() : 0),
@@ -209,7 +224,7 @@ nb::tuple smooth(Levels level, Ids word, Ids first, Ids suffix, Levels counts, O
   std::vector<std::int8_t> fell_back;
   {
     nb::gil_scoped_release nogil;
-    if (rules.continues()) lm::continuations(tree, view(suffix), view(counts), begin, view(a));
+    if (rules.continues()) lm::continuations(tree, view(suffix), view(counts), begin, view(a), threads);
     const std::span<const std::int64_t> own = rules.continues() ? std::span<const std::int64_t>(view(a)) : view(counts);
     const lm::Adjusted data{tree, view(suffix), view(counts), own, begin};
     const lm::Parameters made = lm::smooth(rules, data, view(probability), view(back_off), threads);
@@ -239,8 +254,8 @@ class LeaveOut {
            std::int32_t unknown, std::int32_t begin, std::int32_t end, bool open, std::int32_t fixed,
            std::size_t threads)
       : level_(level), word_(word), first_(first), suffix_(suffix), counts_(counts) {
-    const Tree tree = checked_tree(level_, word_, first_);
-    check_counts(tree, view(suffix_), view(counts_), begin);
+    const Tree tree = checked_tree(level_, word_, first_, threads);
+    check_counts(tree, view(suffix_), view(counts_), begin, threads);
     check_word("unknown", unknown, tree.words());
     check_word("end", end, tree.words());
     require(fixed >= 0 && unknown < fixed && begin < fixed && end < fixed && threads >= 1,
@@ -461,7 +476,7 @@ class Table {
                unknown,
                begin,
                end} {
-    check_suffixes(model_.tree, model_.suffix);
+    check_suffixes(model_.tree, model_.suffix, false, 1);
     const std::size_t words = model_.tree.words(), nodes = model_.tree.nodes();
     require(probability_.size(nodes) == nodes && back_off_.size(nodes) == nodes, "a node needs two numbers");
     require(probability_.finite() && back_off_.finite(), "log probabilities and back-off weights must be finite");

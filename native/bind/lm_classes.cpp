@@ -69,7 +69,7 @@ class ChunkTable {
   ChunkTable(Offsets level, Ids word, Ids first) {
     const lm::Tree tree{view(level), view(word), view(first)};
     require(tree.level.size() >= 3 && tree.level.size() <= 101, "a tree needs 3 to 101 levels");
-    const char* fault = lm::fault_of(tree);
+    const char* fault = lm::fault_of(tree, 1);
     require(fault == nullptr, fault == nullptr ? "" : fault);
     types_ = tree.nodes() - 1;
     words_ = tree.words();

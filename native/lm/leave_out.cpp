@@ -302,7 +302,7 @@ LeaveOut::LeaveOut(const Rules& rules, const Tree& tree, std::span<const std::in
       a_(rules.continues() ? std::span<const std::int64_t>(own_) : count),
       statistics_(tree.order()),
       lookup_(tree) {
-  if (rules.continues()) continuations(tree, suffix, count, begin, own_);
+  if (rules.continues()) continuations(tree, suffix, count, begin, own_, threads);
   const Adjusted data{tree_, suffix_, count_, a_, begin_};
   statistics_ = statistics_of(rules_, data, threads);
   contexts_.resize(static_cast<std::size_t>(tree.level[tree.order()]));

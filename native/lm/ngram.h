@@ -1,4 +1,5 @@
-// N-grams as a tree: counting, scoring, sampling. How counts become probabilities is in smoothing.h.
+// N-grams as a tree: scoring, sampling. How sentences become counts is in counting.h, how counts become probabilities in
+// smoothing.h.
 //
 // A node is an n-gram w_1 ... w_n; its children are the (n + 1)-grams that continue it, sorted by their last word. Nodes
 // are numbered level by level, within a level in the order of their parents: node 0 is the empty one, node 1 + w the
@@ -7,7 +8,7 @@
 //   suffix(v)          the longest node that is w_2 ... w_n or a proper end of it
 //   log p(w | h)       log p of the child w of h; where there is none, log b(h) + log p(w | suffix(h))
 //
-// Cost: sorting (n tokens) for each order; a word is scored by a look-up for each level tried.
+// Cost: a word is scored by a look-up for each level tried.
 // Reference: Heafield et al. (2013), Scalable modified Kneser-Ney language model estimation.
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -30,27 +32,13 @@ struct Tree {                           // a view; sound as `sound` says
   std::size_t nodes() const { return word.size(); }
 };
 
-struct Counted {  // a tree that owns its arrays, with the counts of its nodes
-  std::vector<std::int64_t> level;
-  std::vector<std::int32_t> word, first;
-  std::vector<std::int64_t> count;  // [nodes]; node 0: 0
-
-  Tree tree() const { return {level, word, first}; }
-};
+inline constexpr std::size_t kMostNodes = std::numeric_limits<std::int32_t>::max();
 
 // nullptr, or what is wrong with the arrays of a tree. O(nodes).
-const char* fault_of(const Tree& tree);
+const char* fault_of(const Tree& tree, std::size_t threads);
 
 // The child of a node by its word, or -1; any word below words(). A node of the highest order has no children.
 std::int32_t child(const Tree& tree, std::int32_t node, std::int32_t word);
-
-// Counts the n-grams of sentences, order 1 to `order`, with `begin` before and `end` behind each; tokens < words.
-Counted count(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::size_t order,
-              std::size_t words, std::int32_t begin, std::int32_t end, std::size_t threads);
-
-// Adds trees of one order, whose words are first renamed: word w of tree i becomes rename[i][w] < words; names may coincide.
-Counted combine(std::span<const Counted* const> trees, std::span<const std::span<const std::int32_t>> rename,
-                std::size_t words, std::size_t threads);
 
 // Fills in the suffix of every node; 0 at node 0.
 void suffixes(const Tree& tree, std::span<std::int32_t> suffix, std::size_t threads);

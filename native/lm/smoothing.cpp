@@ -9,7 +9,8 @@
 namespace textmill::lm {
 namespace {
 
-constexpr std::size_t kBlock = 4096;  // nodes handed to a thread at once
+constexpr std::size_t kBlock = 4096;    // nodes handed to a thread at once
+constexpr std::size_t kMostShares = 8;  // of the nodes, among those who count what stands before them
 
 using Row = std::array<double, kClasses>;
 using Times = std::array<std::int64_t, kFitted + 1>;
@@ -190,12 +191,25 @@ Share share_of(const Rules& rules, const Parameters& parameters, const Statistic
 }
 
 void continuations(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
-                   std::int32_t begin, std::span<std::int64_t> a) {
+                   std::int32_t begin, std::span<std::int64_t> a, std::size_t threads) {
   const std::size_t order = tree.order(), nodes = tree.nodes();
-  std::fill(a.begin(), a.end(), 0);
-  for (auto v = static_cast<std::size_t>(tree.level[2]); v < nodes; ++v) ++a[static_cast<std::size_t>(suffix[v])];
-  const auto highest = tree.level[order];
-  std::copy(count.begin() + highest, count.end(), a.begin() + highest);
+  // Cut by what is written: each share has every so many blocks of nodes, and looks at all n-grams for their ends there.
+  const std::size_t shares = std::min(threads, kMostShares);
+  const auto inner = static_cast<std::size_t>(tree.level[order]);
+  base::parallel_for(shares, threads, [&](std::size_t share) {
+    for (std::size_t block = share; block * kBlock < inner; block += shares)
+      std::fill(a.begin() + static_cast<std::ptrdiff_t>(block * kBlock),
+                a.begin() + static_cast<std::ptrdiff_t>(std::min(inner, (block + 1) * kBlock)), 0);
+    for (auto v = static_cast<std::size_t>(tree.level[2]); v < nodes; ++v) {
+      const auto end = static_cast<std::size_t>(suffix[v]);
+      if (shares == 1 || end / kBlock % shares == share) ++a[end];
+    }
+  });
+  base::parallel_blocks(nodes - inner, kBlock, threads, [&](std::size_t from, std::size_t to) {
+    std::copy(count.begin() + static_cast<std::ptrdiff_t>(inner + from),
+              count.begin() + static_cast<std::ptrdiff_t>(inner + to),
+              a.begin() + static_cast<std::ptrdiff_t>(inner + from));
+  });
   for (std::size_t n = 2, from = static_cast<std::size_t>(1 + begin), to = from + 1; n < order; ++n) {
     from = static_cast<std::size_t>(tree.first[from]);
     to = static_cast<std::size_t>(tree.first[to]);
@@ -266,8 +280,10 @@ Parameters smooth(const Rules& rules, const Adjusted& data, std::span<double> lo
   const std::size_t order = tree.order(), classes = rules.classes();
   const auto level = [&](std::size_t n) { return static_cast<std::size_t>(tree.level[n]); };
   const std::span<double> p = log_probability, b = log_back_off;  // not yet logarithms
-  std::fill(p.begin(), p.end(), 0.0);
-  std::fill(b.begin(), b.end(), 1.0);
+  base::parallel_blocks(tree.nodes(), kBlock, threads, [&](std::size_t from, std::size_t to) {
+    std::fill(p.begin() + static_cast<std::ptrdiff_t>(from), p.begin() + static_cast<std::ptrdiff_t>(to), 0.0);
+    std::fill(b.begin() + static_cast<std::ptrdiff_t>(from), b.begin() + static_cast<std::ptrdiff_t>(to), 1.0);
+  });
   std::vector<double> denominator(rules.backs_off() ? level(order) : 0, 0.0);
   const double uniform = 1.0 / real(statistics.words);
   for (std::size_t n = 1; n <= order; ++n) {  // a context gives its children their probabilities, shorter ones first

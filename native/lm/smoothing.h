@@ -119,7 +119,7 @@ struct Adjusted {
 
 // Fills a [nodes] for Kneser-Ney.
 void continuations(const Tree& tree, std::span<const std::int32_t> suffix, std::span<const std::int64_t> count,
-                   std::int32_t begin, std::span<std::int64_t> a);
+                   std::int32_t begin, std::span<std::int64_t> a, std::size_t threads);
 
 // Of the children of node h, which is of level n - 1.
 Context context_of(const Rules& rules, const Adjusted& data, std::size_t n, std::size_t h);

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from textmill.corpus import Sentences, read_documents, sample_texts
+from textmill._native import lm as native
+from textmill.corpus import PatternTokenizer, Sentences, read_documents, sample_texts
 from textmill.errors import DataError
 from textmill.lm import SMOOTHINGS, LeaveOneOut, NGramModel, arpa_of, counting
 
@@ -121,3 +125,65 @@ def test_a_cluster_gives_the_same_bytes(smoothing: str, tmp_path: Path, monkeypa
         assert held_out.sentences_ == whole.sentences_
         with pytest.raises(DataError, match="no sentences"):
             NGramModel().fit([], cluster=client)
+
+
+def test_long_texts_are_counted_alike_by_any_number_of_threads() -> None:
+    """Long enough for large pages, for several stretches of words and for every share of what stands before n-grams."""
+    random = np.random.default_rng(5)
+    tokens = (3 + random.zipf(1.3, 1_200_000) % 30_000).astype(np.int32)
+    offsets = np.arange(0, len(tokens) + 1, 12)
+    trees = [
+        native.count(offsets, tokens, order=2, words=30_003, begin=1, end=2, threads=threads) for threads in (1, 2, 3)
+    ]
+    for arrays in zip(*trees, strict=True):
+        assert arrays[0].tobytes() == arrays[1].tobytes() == arrays[2].tobytes()
+    _, last, children, counts = trees[0]
+    inner = tokens[: len(tokens) // 12 * 12].reshape(-1, 12)
+    pairs, times = np.unique(inner[:, :-1] * np.int64(30_003) + inner[:, 1:], return_counts=True)
+    parents = np.repeat(np.arange(len(children) - 1), np.diff(children))[30_003:] - 1
+    keys, own = parents * np.int64(30_003) + last[30_004:], counts[30_004:]
+    plain = (parents != 1) & (last[30_004:] != 2)
+    assert np.array_equal(keys[plain], pairs)
+    assert np.array_equal(own[plain], times)
+    suffixes = np.empty(len(last), dtype=np.int32)
+    native.suffixes(*trees[0][:3], suffixes, threads=2)
+    rules = {"method": 0, "min_count": np.ones(2, np.int64), "limit": np.full(2, 7, np.int32), "begin": 1}
+    numbers = [np.empty((3, len(last))) for _ in range(3)]
+    for threads, (a, p, b) in enumerate(numbers, start=1):
+        native.smooth(*trees[0][:3], suffixes, counts, a.view(np.int64), p, b, **rules, threads=threads)
+    assert numbers[0].tobytes() == numbers[1].tobytes() == numbers[2].tobytes()
+
+
+def test_faults_of_sentences_come_in_their_order_while_others_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "_BATCH", 200)
+
+    def stream(fault: int) -> Iterator[str]:
+        for i in range(200):
+            yield f"sentence {i}"
+            if i == fault:
+                raise OSError("the line is cut")
+
+    keep = PatternTokenizer(pattern=r"\S+")
+    for jobs in (1, 2):
+        model = NGramModel(order=2, n_jobs=jobs)
+        assert model.fit(stream(1000)).sentences_ == 200
+        with pytest.raises(OSError, match="the line is cut"):
+            model.fit(stream(150))
+        lists = [["to", "be"]] * 99 + [["<s>", "be"]] + [["to"]] * 99
+        with pytest.raises(DataError, match="sentence 99 holds the word '<s>'"):
+            model.fit(lists)
+        with pytest.raises(DataError, match="sentence 99 holds the word '<s>'"):
+            model.fit(itertools.chain(lists[:102], (1 / 0 for _ in range(1))))
+        assert NGramModel(order=1, n_jobs=jobs, tokenizer=keep).fit(stream(1000)).sentences_ == 200
+
+
+def test_tokenizers_of_ones_own_are_called_in_the_thread_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "_BATCH", 200)
+    threads = set()
+
+    def cut(text: str) -> list[str]:
+        threads.add(threading.get_ident())
+        return text.split()
+
+    NGramModel(order=2, tokenizer=cut, n_jobs=2).fit(["to be"] * 50)
+    assert threads == {threading.get_ident()}

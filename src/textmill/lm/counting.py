@@ -15,7 +15,8 @@ import errno
 import itertools
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ UNKNOWN, BEGIN, END = 0, 1, 2  # ids of the three words that every model has
 SPECIAL = ("<unk>", "<s>", "</s>")
 
 _TOKENS = 1 << 24  # counted together: memory while counting is some hundred bytes for each
+_BATCH = 1 << 20  # characters that are cut together: few, since the next are read meanwhile
 _BYTES = 110  # of memory for a token while it is counted
 _FEWEST = 1 << 12  # tokens that are counted together however little memory there is
 _PIECE = 25_000  # documents that a worker counts at a time
@@ -105,16 +107,43 @@ def sequences(
 ) -> Iterator[Batch]:
     """Batches of sentences as offsets and ids of words, -1 for those that are not there unless the table may grow."""
     cutter = Cutter(tokenizer, n_jobs)
-    first = 0
-    for batch in text_batches(track(texts_of(sentences), "reading sentences", unit="sentences")):
+    batches = text_batches(track(texts_of(sentences), "reading sentences", unit="sentences"), characters=_BATCH)
+
+    def cut(batch: list[Any], first: int) -> Batch:
         offsets, ids = cutter.sequences(batch, first, words, grow=grow)
         symbols = ids.view(np.uint32) - np.uint32(BEGIN) <= END - BEGIN
         if symbols.any():
             place = int(np.searchsorted(offsets, int(symbols.argmax()), side="right")) - 1
             symbol = SPECIAL[int(ids[symbols.argmax()])]
             raise DataError(f"sentence {first + place} holds the word '{symbol}', its start or end; take it out")
+        return offsets, ids
+
+    native_cut = cutter.rules is not None and cutter.normalize is None
+    yield from _while_reading(batches, cut) if native_cut and cutter.threads > 1 else _in_turn(batches, cut)
+
+
+def _in_turn(batches: Iterator[list[Any]], cut: Callable[[list[Any], int], Batch]) -> Iterator[Batch]:
+    """What `cut` makes of each batch and the number of sentences before it."""
+    first = 0
+    for batch in batches:
+        yield cut(batch, first)
         first += len(batch)
-        yield offsets, ids
+
+
+def _while_reading(batches: Iterator[list[Any]], cut: Callable[[list[Any], int], Batch]) -> Iterator[Batch]:
+    """The same, each batch being cut while this thread reads the next one."""
+    first = 0
+    with ThreadPoolExecutor(1) as pool:
+        batch = next(batches, None)
+        while batch is not None:
+            result = pool.submit(cut, batch, first)
+            first += len(batch)
+            try:
+                batch = next(batches, None)
+            except BaseException:
+                result.result()  # a fault in what was read before comes first
+                raise
+            yield result.result()
 
 
 def counted(
