@@ -1,7 +1,7 @@
 // Words of a text: UAX #29 word boundaries, kept when they hold a letter or a number, with optional compound tokens.
 //
 //   boundaries   rules WB1-WB999 of Unicode Standard Annex #29; `word_end` gives the end of the segment at `begin`
-//   tokens       segments with at least one letter or number; compounds named in `keep` stay whole, those named in
+//   tokens       segments with at least one letter or number, unless they are a mark on a blank; compounds named in `keep` stay whole, those named in
 //                `split` fall into their runs of letters and numbers; all others are as the boundaries say
 //
 // Cost: one table look-up a code point; look-ahead only at punctuation inside words.
@@ -164,7 +164,7 @@ void scan_words(std::span<const Unit> text, const WordRules& rules, Emit&& emit)
       end = word_end(text, i);
     }
     const bool certain = c < 128 && (detail::kAscii.letter[c] || detail::kAscii.digit[c]);
-    if (certain || detail::wordlike(text, i, end)) send(i, end);
+    if (certain || (!is_space(c) && detail::wordlike(text, i, end))) send(i, end);  // a mark on a blank is no word
     i = end;
   }
 }

@@ -117,9 +117,15 @@ def test_files_that_lie_are_refused_with_their_place(old: str, new: str, message
 
 
 def test_words_with_blanks_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="'New York' has blanks"):
+    with pytest.raises(DataError, match="'New York' holds a blank"):
         write_arpa(tmp_path / "a.arpa", model(["New York"], 1, 0, 0))
+    with pytest.raises(DataError, match="holds a blank or NUL"):  # kenlm would part it there
+        write_arpa(tmp_path / "a.arpa", model(["a\0b"], 1, 0, 0))
+    with pytest.raises(DataError, match="is empty"):
+        write_arpa(tmp_path / "a.arpa", model(["a", ""], 1, 0, 0))
     assert not list(tmp_path.iterdir())
+    write_arpa(tmp_path / "a.arpa", model(["10\u00a0000", "x\u3000y", "\x1f"], 1, 0, 0))  # no blanks to any reader
+    assert read_arpa(tmp_path / "a.arpa").words.to_list() == ["10\u00a0000", "x\u3000y", "\x1f"]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

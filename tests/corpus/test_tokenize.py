@@ -20,8 +20,11 @@ from textmill.corpus import CharacterNgrams, Tokenizer, split_sentences
 from textmill.errors import DataError
 
 UNICODE = Path(__file__).parent.parent / "files" / "unicode"
-TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=60)
-TRICKY = st.text(alphabet="aZ9_. ,:;'\"’-\u00ad\u0301\u200d\u05d0\u30a2\U0001f468\U0001f1e9\r\n\u2028ßİ", max_size=40)
+ASSIGNED = st.characters(codec="utf-8", exclude_categories=["Cn"])  # our tables know more letters than older Pythons do
+TEXTS = st.text(alphabet=ASSIGNED, max_size=60)
+TRICKY = st.text(
+    alphabet="aZ9_. ,:;'\"’-\u00ad\u0301\u200d\u05d0\u30a2\U0001f468\U0001f1e9\r\n\u2028ßİ\u0f7c", max_size=40
+)
 
 
 def break_tests(name: str) -> list[tuple[str, list[int]]]:
@@ -68,12 +71,21 @@ def test_segments_cover_the_text_whatever_its_width(text: str) -> None:
 def test_words_are_the_segments_with_a_letter_or_number_case_folded(text: str) -> None:
     starts = [0, *native.word_boundaries(text)]
     segments = [text[a:b] for a, b in itertools.pairwise(starts)]
-    wordlike = [s for s in segments if any(letter_or_number(c) for c in s)]
+    wordlike = [s for s in segments if is_word(s)]
     assert Tokenizer(case="keep")(text) == wordlike
     assert Tokenizer()(text) == [fold(word) for word in wordlike]
-    assert Tokenizer().spans(text) == [
-        span for span in itertools.pairwise(starts) if any(letter_or_number(c) for c in text[slice(*span)])
-    ]
+    assert Tokenizer().spans(text) == [span for span in itertools.pairwise(starts) if is_word(text[slice(*span)])]
+
+
+def test_a_vowel_sign_on_a_blank_is_no_word() -> None:
+    """Tibetan text has them; a word with a blank in it could not be written to an ARPA file."""
+    assert Tokenizer()("\u0f40 \u0f7c\u0f0b\u3000\u0f7c \u0941") == ["\u0f40"]
+
+
+def is_word(segment: str) -> bool:
+    import regex
+
+    return any(letter_or_number(c) for c in segment) and not regex.match(r"\p{White_Space}", segment)
 
 
 def letter_or_number(c: str) -> bool:

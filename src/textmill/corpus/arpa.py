@@ -34,6 +34,7 @@ from textmill.model import StringTable, effective_jobs
 __all__ = ["Arpa", "ArpaOrder", "read_arpa", "write_arpa"]
 
 _BLOCK = 1 << 21
+_SENT = 1 << 23  # bytes that go to the disk together
 _COUNT = re.compile(rb"ngram\s+(\d+)\s*=\s*(\d+)")
 _SECTION = re.compile(rb"\\(\d+)-grams:")
 
@@ -93,10 +94,7 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None 
     ['\\data\\', 'ngram', '1=1', '\\1-grams:', '-0.5', 'mill', '\\end\\']
     """
     name = os.fspath(path)
-    names = model.words.to_list()
-    if " ".join(names).split() != names:  # one look at all is much faster than one at each
-        wrong = next(word for word in names if word.split() != [word])
-        raise DataError(f"the word {wrong!r} has blanks, which part words in ARPA files", source=name)
+    _check_words(model.words, name)
     last = len(model.orders)
     for n, order in enumerate(model.orders, start=1):
         if order.words.ndim != 2 or order.words.shape[1] != n:
@@ -109,7 +107,8 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None 
         text: bytes = native.format_ngrams(model.words.bytes, model.words.offsets, words, *numbers, n == last)
         return text
 
-    with binary_writer(path) as out:
+    with binary_writer(path) as out, ThreadPoolExecutor(1) as disk:
+        on_disk = _Behind(out, disk)
         out.write(b"\\data\\\n")
         for n, order in enumerate(model.orders, start=1):
             out.write(b"ngram %d=%d\n" % (n, len(order.log_probability)))
@@ -118,8 +117,35 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None 
             step = max(1, _BLOCK // (32 * n))
             parts = [slice(start, start + step) for start in range(0, len(order.log_probability), step)]
             for text in _in_order(partial(lines, n), parts, effective_jobs(n_jobs)):
-                out.write(text)
+                on_disk.follow(out.write(text))
         out.write(b"\n\\end\\\n")
+
+
+class _Behind:
+    """Sends a file to the disk while it is written, so that there is little left to wait for in the end."""
+
+    def __init__(self, file: IO[bytes], pool: ThreadPoolExecutor) -> None:
+        self.file = file
+        self.pool = pool
+        self.rest = 0  # bytes since the last time
+        self.sent: Future[None] | None = None
+
+    def follow(self, size: int) -> None:
+        """Note that so many bytes more were written."""
+        self.rest += size
+        if self.rest >= _SENT and (self.sent is None or self.sent.done()):
+            self.rest = 0
+            self.sent = self.pool.submit(os.fdatasync, self.file.fileno())  # whether it can is seen in the end
+
+
+def _check_words(words: StringTable, source: str) -> None:
+    """Refuse words that no reader of ARPA files would take for one: kenlm parts them at NUL, too."""
+    part = np.isin(np.arange(256), np.frombuffer(b"\0\t\n\v\f\r ", dtype=np.uint8))
+    if part[words.bytes].any():
+        wrong = next(word for word in words if any(part[byte] for byte in word.encode()))
+        raise DataError(f"the word {wrong!r} holds a blank or NUL, which part words in ARPA files", source=source)
+    if not np.diff(words.offsets).all():
+        raise DataError("a word is empty, which ARPA files cannot hold", source=source)
 
 
 def _in_order(work: Callable[[slice], bytes], parts: Sequence[slice], threads: int) -> Iterator[bytes]:

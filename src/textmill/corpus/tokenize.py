@@ -1,8 +1,8 @@
 """Texts to tokens: words by UAX #29 or character n-grams, with folding, compounds, stemming.
 
 Words are the segments between the word boundaries of Unicode Standard Annex #29 that hold a letter or a number, after
-full case folding. That leaves `don't`, `3.14` and `12.4.2010` whole and splits `state-of-the-art`. Compounds that the
-annex splits can be kept whole, and those it keeps can be split, by name:
+full case folding; a vowel sign that stands on a blank is none. That leaves `don't`, `3.14` and `12.4.2010` whole and
+splits `state-of-the-art`. Compounds that the annex splits can be kept whole, and those it keeps can be split, by name:
 
     numbers         -3.5e-10   1,000.50   50%
     dates           12.4.2010  2010-04-12  4/12/10
@@ -282,24 +282,27 @@ def normalizer(tokenizer: object) -> Callable[[str], str | None] | None:
     return lambda token: stem(form) if (form := normalize(token)) else None
 
 
-def text_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
+def text_batches(documents: Iterable[Any], *, characters: int | None = None) -> Iterator[list[Any]]:
     """Group documents, texts or token lists, into lists that together are large enough to share between threads.
+
+    `characters`: about how many together, BATCH by default and at most.
 
     >>> [len(batch) for batch in text_batches(["word " * 500_000] * 3)]
     [2, 1]
     """
     batch: list[Any] = []
-    size = 0
+    most = BATCH if characters is None else min(characters, BATCH)
+    taken = 0
     for document in documents:
         batch.append(document)
-        size += 64  # a bound for streams of empty documents
+        taken += 64  # a bound for streams of empty documents
         if isinstance(document, str):
-            size += len(document)
+            taken += len(document)
         elif isinstance(document, list) or hasattr(document, "__len__"):  # faster than Sized
-            size += 8 * len(document)  # about eight characters a token
-        if size >= BATCH:
+            taken += 8 * len(document)  # about eight characters a token
+        if taken >= most:
             yield batch
-            batch, size = [], 0
+            batch, taken = [], 0
     if batch:
         yield batch
 
