@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from textmill.cli._lm_options import Case, RareWords, Sources, Split, TokenizerName, sentences_of, tokenizer_of
+from textmill.cli._lm_options import Cutting, RareWords, Sources
 from textmill.cli._options import Jobs, JsonLines, MaxIter, Seed, answers
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, with_options
@@ -31,10 +31,8 @@ def classes(
     min_count: RareWords = 1,
     max_iter: MaxIter = 20,
     k: Annotated[int, answers("Number of words to show of each class.")] = 10,
-    case: Case = None,
-    tokenizer: TokenizerName = None,
-    split: Split = None,
     *,
+    cutting: Cutting,
     reading: Reading,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -49,7 +47,7 @@ def classes(
     from textmill.lm import WordClasses
     from textmill.model import load
 
-    sentences = sentences_of(reading.documents(sources, by_line=True), split, tokenizer)
+    sentences = cutting.sentences(reading.documents(sources, by_line=True))
     if model is not None:
         learned = load(model, expect=WordClasses)
         texts = list(sentences)
@@ -64,7 +62,7 @@ def classes(
         min_count=min_count,
         min_chunk_count=min_chunk_count,
         max_iter=max_iter,
-        tokenizer=tokenizer_of(tokenizer, case),
+        tokenizer=cutting.words(),
         random_state=seed,
         n_jobs=jobs,
     ).fit(sentences)

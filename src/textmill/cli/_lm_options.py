@@ -1,8 +1,13 @@
-"""What the commands of `textmill lm` share: models, texts and how they are cut."""
+"""What the commands of `textmill lm` share: models, texts, how they are cut and counted.
+
+A command that takes `cutting: Cutting` gets the options of cutting in its place, one that takes `counting: Counting`
+those of counting (see `_reading.with_options`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,17 +15,15 @@ import typer
 
 __all__ = [
     "Case",
+    "Counting",
+    "Cutting",
     "LanguageModel",
-    "MinCounts",
-    "Order",
     "RareWords",
     "Smoothing",
     "Sources",
     "Split",
     "TokenizerName",
-    "numbers_of",
     "save_model",
-    "sentences_of",
     "tokenizer_of",
 ]
 
@@ -37,14 +40,13 @@ Split = Annotated[
     str | None,
     typer.Option(help="sentences, or lines (one sentence per line; default with --tokenizer whitespace)."),
 ]
-
-Order = Annotated[int, typer.Option(help="Length of the longest n-gram.")]
+_Order = Annotated[int, typer.Option(help="Length of the longest n-gram.")]
 Smoothing = Annotated[
     str,
     typer.Option(help="modified-kneser-ney, kneser-ney, katz, good-turing, witten-bell, absolute or jelinek-mercer."),
 ]
 RareWords = Annotated[int, typer.Option(help="Treat words that occur less often as unknown.")]
-MinCounts = Annotated[
+_MinCounts = Annotated[
     str, typer.Option(help="Drop n-grams that occur less often: a number for each order, such as 1,1,2.")
 ]
 
@@ -63,20 +65,68 @@ def tokenizer_of(name: str | None, case: str | None) -> Any:
     return Tokenizer(case=case or "fold")
 
 
-def sentences_of(
-    documents: Iterable[Any], split: str | None, tokenizer: str | None, *, far: bool = False
-) -> Iterable[Any]:
-    """The sentences of documents; text that is cut at blanks is taken to have one sentence per line.
+@dataclass(frozen=True)
+class Cutting:
+    """How texts become sentences, and these words."""
 
-    `far`: they are read on other machines, which take documents and not texts.
-    """
-    from textmill.corpus import Sentences, texts_of
-    from textmill.model import check_choice
+    case: Case = None
+    tokenizer: TokenizerName = None
+    split: Split = None
 
-    split = split or ("lines" if tokenizer == "whitespace" else "sentences")
-    check_choice("split", split, ["sentences", "lines"])
-    texts = documents if far else texts_of(documents)
-    return texts if split == "lines" else Sentences(texts)
+    def words(self) -> Any:
+        """What cuts sentences into words, None for the default."""
+        return tokenizer_of(self.tokenizer, self.case)
+
+    def sentences(self, documents: Iterable[Any], *, far: bool = False) -> Iterable[Any]:
+        """The sentences of documents.
+
+        `far`: they are read on other machines, which take documents and not texts.
+        """
+        from textmill.corpus import Sentences, texts_of
+
+        texts = documents if far else texts_of(documents)
+        return texts if self._by_line() else Sentences(texts)
+
+    def sentences_in(self, text: str) -> list[str]:
+        """The sentences of one document."""
+        return list(self.sentences(text.splitlines() if self._by_line() else [text]))
+
+    def _by_line(self) -> bool:
+        """Text that is cut at blanks is taken to have one sentence per line."""
+        from textmill.model import check_choice
+
+        split = self.split or ("lines" if self.tokenizer == "whitespace" else "sentences")
+        check_choice("split", split, ["sentences", "lines"])
+        return split == "lines"
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How n-grams are counted and smoothed."""
+
+    order: _Order = 3
+    smoothing: Smoothing = "modified-kneser-ney"
+    min_count: RareWords = 1
+    min_counts: _MinCounts = "1"
+
+    def model(self, cutting: Cutting, *, memory: str | None = None, jobs: int | None) -> Any:
+        """The model, not yet fitted."""
+        from textmill.errors import DataError
+        from textmill.lm import NGramModel
+
+        try:
+            least = [int(part) for part in self.min_counts.split(",")]
+        except ValueError:
+            raise DataError(f"--min-counts must be whole numbers such as 1,1,2, got {self.min_counts!r}") from None
+        return NGramModel(
+            order=self.order,
+            smoothing=self.smoothing,
+            min_count=self.min_count,
+            min_counts=least,
+            tokenizer=cutting.words(),
+            memory=memory,
+            n_jobs=jobs,
+        )
 
 
 def save_model(model: Any, output: Path) -> None:
@@ -87,13 +137,3 @@ def save_model(model: Any, output: Path) -> None:
         to_arpa(model, output)
     else:
         model.save(output)
-
-
-def numbers_of(text: str) -> list[int]:
-    """Whole numbers between commas, of --min-counts."""
-    from textmill.errors import DataError
-
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise DataError(f"--min-counts must be whole numbers such as 1,1,2, got {text!r}") from None

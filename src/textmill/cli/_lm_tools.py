@@ -10,17 +10,12 @@ import typer
 from textmill.cli._json import json_line
 from textmill.cli._lm_options import (
     Case,
+    Counting,
+    Cutting,
     LanguageModel,
-    MinCounts,
-    Order,
-    RareWords,
-    Smoothing,
     Sources,
-    Split,
     TokenizerName,
-    numbers_of,
     save_model,
-    sentences_of,
     tokenizer_of,
 )
 from textmill.cli._options import Jobs, Json, JsonLines, MaxIter
@@ -42,10 +37,8 @@ def mix(
     dev: Annotated[Path | None, typer.Option(help="Text that the weights are to suit, chosen by EM.")] = None,
     weight: Annotated[list[float] | None, typer.Option(help="Weight of each model in turn, instead of --dev.")] = None,
     max_iter: MaxIter = 100,
-    case: Case = None,
-    tokenizer: TokenizerName = None,
-    split: Split = None,
     *,
+    cutting: Cutting,
     reading: Reading,
     json: JsonLines = False,
 ) -> None:
@@ -58,11 +51,11 @@ def mix(
 
     if (dev is None) == (weight is None):
         raise DataError("pass either --dev, a text that the weights are to suit, or --weight for each model")
-    cut = tokenizer_of(tokenizer, case)
+    cut = cutting.words()
     languages = [read_model(path, tokenizer=cut if ".arpa" in path.name.lower() else None) for path in models]
     mixture = Mixture(languages, weights=weight)
     if dev is not None:
-        texts = list(sentences_of(reading.documents([str(dev)], by_line=True), split, tokenizer))
+        texts = list(cutting.sentences(reading.documents([str(dev)], by_line=True)))
         mixture.fit(texts, max_iter=max_iter)
     table = Printed({"weight": ".4f", "perplexity": ".2f", "model": ""}, json=json)
     for path, language, share in zip(models, languages, mixture.weights_.tolist(), strict=True):
@@ -128,10 +121,8 @@ def perplexity(
     open_vocabulary: Annotated[
         bool, typer.Option("--open-vocabulary", help="Count unknown words like others.")
     ] = False,
-    case: Case = None,
-    tokenizer: TokenizerName = None,
-    split: Split = None,
     *,
+    cutting: Cutting,
     reading: Reading,
     json: Json = False,
 ) -> None:
@@ -141,11 +132,11 @@ def perplexity(
     """
     from textmill.lm import perplexity_report, read_model
 
-    language = read_model(model, tokenizer=tokenizer_of(tokenizer, case))
+    language = read_model(model, tokenizer=cutting.words())
     names, documents = [], []
     for document in reading.documents(sources):
         names.append(document.id)
-        documents.append(_sentences(document.text, split, tokenizer))
+        documents.append(cutting.sentences_in(document.text))
     result = perplexity_report(language, documents, names=names, open_vocabulary=open_vocabulary)
     if report is not None:
         result.report(f"Perplexity of {model.name}").write(report)
@@ -170,17 +161,12 @@ def perplexity(
 @with_options
 def leave_one_out(
     sources: Sources,
-    order: Order = 3,
-    smoothing: Smoothing = "modified-kneser-ney",
-    min_count: RareWords = 1,
-    min_counts: MinCounts = "1",
+    counting: Counting,
     group_field: Annotated[
         str | None, typer.Option(help="Field whose value says which documents are taken out together.")
     ] = None,
-    case: Case = None,
-    tokenizer: TokenizerName = None,
-    split: Split = None,
     *,
+    cutting: Cutting,
     reading: Reading,
     jobs: Jobs = None,
     json: JsonLines = False,
@@ -190,7 +176,7 @@ def leave_one_out(
     Example: textmill lm leave-one-out essays.jsonl --smoothing katz --group-field author
     """
     from textmill.errors import DataError
-    from textmill.lm import LeaveOneOut, NGramModel, SentenceScores
+    from textmill.lm import LeaveOneOut, SentenceScores
 
     documents = list(reading.documents(sources))
     groups = None
@@ -199,15 +185,8 @@ def leave_one_out(
         if missing is not None:
             raise DataError(f"document '{missing.id}' has no field '{group_field}'", source=sources[0])
         groups = [str(document.fields[group_field]) for document in documents]
-    texts = [_sentences(document.text, split, tokenizer) for document in documents]
-    model = NGramModel(
-        order=order,
-        smoothing=smoothing,
-        min_count=min_count,
-        min_counts=numbers_of(min_counts),
-        tokenizer=tokenizer_of(tokenizer, case),
-        n_jobs=jobs,
-    )
+    texts = [cutting.sentences_in(document.text) for document in documents]
+    model = counting.model(cutting, jobs=jobs)
     held_out = LeaveOneOut(model).fit(sentence for text in texts for sentence in text)
     scores = held_out.scores(texts, groups=groups)
     formats = {"perplexity": ".2f", "known": ".2f", "words": "", "unknown": "", "document": ""}
@@ -222,12 +201,6 @@ def leave_one_out(
         typer.echo(
             f"# perplexity {whole.perplexity():.2f}, without unknown words {whole.perplexity(unknown=False):.2f}"
         )
-
-
-def _sentences(text: str, split: str | None, tokenizer: str | None) -> list[str]:
-    """The sentences of a document."""
-    lines = text.splitlines() if split == "lines" or (split is None and tokenizer == "whitespace") else [text]
-    return list(sentences_of(lines, split, tokenizer))
 
 
 def _plain(value: object) -> object:

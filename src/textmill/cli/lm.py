@@ -9,21 +9,7 @@ import typer
 
 from textmill.cli._json import json_line
 from textmill.cli._lm_classes import app as classes
-from textmill.cli._lm_options import (
-    Case,
-    LanguageModel,
-    MinCounts,
-    Order,
-    RareWords,
-    Smoothing,
-    Sources,
-    Split,
-    TokenizerName,
-    numbers_of,
-    save_model,
-    sentences_of,
-    tokenizer_of,
-)
+from textmill.cli._lm_options import Counting, Cutting, LanguageModel, Sources, save_model
 from textmill.cli._lm_tools import app as tools
 from textmill.cli._options import Cluster, Jobs, JsonLines, Seed, answers
 from textmill.cli._outputs import output_option
@@ -42,10 +28,7 @@ _Words = Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", help="T
 def train(
     sources: Sources,
     output: Annotated[Path, output_option("The model to write; .arpa for an ARPA file.")],
-    order: Order = 3,
-    smoothing: Smoothing = "modified-kneser-ney",
-    min_count: RareWords = 1,
-    min_counts: MinCounts = "1",
+    counting: Counting,
     prune: Annotated[float | None, typer.Option(help="Keep only this share of the n-grams, by entropy.")] = None,
     quantize: Annotated[
         int | None, typer.Option(metavar="BITS", help="Store numbers in this many bits, 4 to 16, without counts.")
@@ -54,10 +37,8 @@ def train(
         str | None, typer.Option(help="Count within this much memory, such as 512MB, by way of TMPDIR.")
     ] = None,
     cluster: Cluster = None,
-    case: Case = None,
-    tokenizer: TokenizerName = None,
-    split: Split = None,
     *,
+    cutting: Cutting,
     reading: Reading,
     jobs: Jobs = None,
 ) -> None:
@@ -65,22 +46,13 @@ def train(
 
     Example: textmill lm train articles.jsonl --order 3 --case keep --tokenizer punctuation -o model.mill
     """
-    from textmill.lm import NGramModel
     from textmill.lm import prune as pruned
     from textmill.lm import quantize as quantized
     from textmill.readable import counted
 
-    model = NGramModel(
-        order=order,
-        smoothing=smoothing,
-        min_count=min_count,
-        min_counts=numbers_of(min_counts),
-        tokenizer=tokenizer_of(tokenizer, case),
-        memory=memory,
-        n_jobs=jobs,
-    )
+    model = counting.model(cutting, memory=memory, jobs=jobs)
     documents = reading.documents(sources, by_line=True)
-    model.fit(sentences_of(documents, split, tokenizer, far=cluster is not None), cluster=cluster)
+    model.fit(cutting.sentences(documents, far=cluster is not None), cluster=cluster)
     model = model if prune is None else pruned(model, keep=prune)
     save_model(model if quantize is None else quantized(model, bits=quantize), output)
     sizes = {"sentences": model.sentences_, "words": len(model.words_), "n-grams": len(model.last_words_) - 1}
@@ -94,10 +66,8 @@ def train(
 def score(
     model: LanguageModel,
     sources: Sources,
-    case: Case = None,
-    tokenizer: TokenizerName = None,
-    split: Split = None,
     *,
+    cutting: Cutting,
     reading: Reading,
     json: JsonLines = False,
 ) -> None:
@@ -107,8 +77,8 @@ def score(
     """
     from textmill.lm import read_model
 
-    language = read_model(model, tokenizer=tokenizer_of(tokenizer, case))
-    scores = language.scores(sentences_of(reading.documents(sources, by_line=True), split, tokenizer))
+    language = read_model(model, tokenizer=cutting.words())
+    scores = language.scores(cutting.sentences(reading.documents(sources, by_line=True)))
     rows = zip(scores.log_probability.tolist(), scores.words.tolist(), scores.unknown.tolist(), strict=True)
     table = Printed({"log10": ".4f", "words": "", "unknown": ""}, json=json)
     for log_probability, words, unknown in rows:
