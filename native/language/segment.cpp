@@ -50,18 +50,18 @@ class Units {
       const auto byte = static_cast<std::uint8_t>(i);
       exps_[i] = std::exp(std::clamp(model.table.value(&byte), -kMostExponent, kMostExponent));
     }
-    float row[kRow];
     std::size_t looked_up = 0;
-    Queue queue(model.table, [&](const Pending& entry) {
-      Record record;
-      Unit& unit = units_[looked_up++];
-      if (model.table.find(entry.word.key, Kind::Word, entry.hash, entry.slot, record)) {
-        unit.place = -2 - (reinterpret_cast<const std::uint8_t*>(record.key.data()) - 1 - model.table.records.data());
-      } else if (guess(model, entry.word, row)) {
-        unit.place = static_cast<std::int64_t>(rows_.size());
-        rows_.insert(rows_.end(), row, row + width_);
-      }
-    });
+    Queue queue(
+        model,
+        [&](const Record& record) {
+          const auto* begin = reinterpret_cast<const std::uint8_t*>(record.key.data()) - 1;
+          units_[looked_up++].place = -2 - (begin - model.table.records.data());
+        },
+        [&](const float* row) {
+          units_[looked_up++].place = static_cast<std::int64_t>(rows_.size());
+          rows_.insert(rows_.end(), row, row + width_);
+        },
+        [&] { ++looked_up; });
     read(source, [&](const auto& text) {
       std::size_t before = 0;
       scan(text, model.without_accents, [&](const Word& word) {
@@ -128,26 +128,15 @@ class Units {
   std::vector<float> rows_;
 };
 
-// Rows of labels are padded to whole lanes, which the compiler turns into packs: a sum in one variable would have to be
-// added up number by number.
-inline constexpr std::size_t kLanes = 16;
 using Row = std::array<float, kRow + kLanes>;
 
-// The sum of f(l) over all labels l < n.
+// The sum of f(l) over all labels l < n, a multiple of kLanes.
 template <class F>
 float sum_over(std::size_t n, F f) {
   float part[kLanes] = {};
   for (std::size_t i = 0; i < n; i += kLanes)
     for (std::size_t j = 0; j < kLanes; ++j) part[j] += f(i + j);
   return std::accumulate(part, part + kLanes, 0.0f);
-}
-
-float largest_of(const float* x, std::size_t n) {
-  float part[kLanes];
-  std::copy_n(x, kLanes, part);
-  for (std::size_t i = kLanes; i < n; i += kLanes)
-    for (std::size_t j = 0; j < kLanes; ++j) part[j] = part[j] < x[i + j] ? x[i + j] : part[j];
-  return *std::max_element(part, part + kLanes);
 }
 
 // One step of the sum over paths: to = (p + w (1 - p)) e^{r} with p = from * factor, which sums to 1; returns the factor
@@ -163,7 +152,7 @@ float advance(const float* from, float factor, const float* exps, std::size_t n,
 
 std::vector<Piece> segment(const Model& model, const Source& source, const Switching& switching) {
   const Units units(model, source);
-  const std::size_t T = units.size(), N = model.languages, Y = N + 1, width = (Y + kLanes - 1) / kLanes * kLanes;
+  const std::size_t T = units.size(), N = model.languages, Y = N + 1, width = padded(Y);
   const auto length = static_cast<std::int64_t>(source.text.size);
   if (T == 0) return {{0, 0, 0, length, static_cast<std::int32_t>(N), 0.0f}};
   Row forbidden, allowed;  // of languages that nobody asks for, and of the padding

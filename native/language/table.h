@@ -30,6 +30,7 @@ namespace textmill::language {
 enum class Kind : std::uint8_t { Word, Gram };
 
 inline constexpr std::size_t kMostLanguages = 254;
+inline constexpr std::size_t kLine = 64;       // bytes of a line of the caches
 inline constexpr std::uint8_t kRowMark = 255;  // in place of the number of pairs
 
 inline constexpr auto kEveryLanguage = [] {
@@ -128,8 +129,9 @@ struct Table {  // a view: the caller owns the memory
   // The first slot that may be that of this hash, fetched; slots.size() when there is none. One string in 256 that is not
   // in the table is given the slot of another.
   std::size_t candidate(std::uint64_t hash) const { return slots.empty() ? 0 : next(hash, hash & (slots.size() - 1)); }
-  void prefetch_record(std::size_t slot) const {
-    if (slot < slots.size() && slots[slot] < records.size()) __builtin_prefetch(records.data() + slots[slot]);
+  void prefetch_record(std::size_t slot, std::size_t lines = 1) const {
+    if (slot >= slots.size() || slots[slot] >= records.size()) return;
+    for (std::size_t i = 0; i < lines; ++i) __builtin_prefetch(records.data() + slots[slot] + i * kLine);
   }
 
   // `slot` is what candidate(hash) gave.
