@@ -102,3 +102,14 @@ def test_a_page_with_a_menu_of_languages_is_english(model: LanguageIdentifier) -
 def test_text_without_accents(model: LanguageIdentifier) -> None:
     bare = model.select(["cs", "sk", "pl", "en"]).without_accents()
     assert bare.predict([language.strip_accents(SENTENCES["cs"])]).tolist() == ["cs"]
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_sentences_without_accents_lose_three_points_at_most(model: LanguageIdentifier, data: Path) -> None:
+    bare = model.without_accents()
+    for code in ("cs", "sk", "pl"):
+        lines = (data / "language" / "sentences" / f"{code}.txt").read_text(encoding="utf-8").split("\n")[1::2]
+        texts = [line for line in lines if len(language.words_of(line)) >= 3][:500]
+        right = (model.predict(texts) == code).mean()
+        assert (bare.predict([language.strip_accents(text) for text in texts]) == code).mean() >= right - 0.03

@@ -27,6 +27,7 @@ from textmill.tasks.language import (
     word_relevances,
     words_of,
 )
+from textmill.tasks.language.records import GRAM, columns_of
 from textmill.tasks.language.thresholds import fit_support
 
 EN = [
@@ -257,6 +258,39 @@ def test_accents_do_not_matter_when_they_are_stripped() -> None:
     assert model.detect("kocka sedela na rohozi").ranking == model.detect("kočka seděla na rohoži").ranking
     derived = LanguageIdentifier(min_count=1, held_out=0, order=3).fit(TEXTS, LABELS).without_accents()
     assert derived.predict(["kocka sedela"]).tolist() == ["cs"]
+
+
+def test_words_that_fall_together_have_the_mean_of_what_they_say() -> None:
+    counts = LanguageCounts.from_texts(["rad rad rám", "rád rád rám", "räd"], ["en", "cs", "de"])
+    model = LanguageIdentifier(min_count=1, order=0, evidence="all").fit_counts(counts)
+    bare = model.without_accents()
+    assert sorted(bare.words()) == ["rad", "ram"]
+    own, other, third = (model.words()[word] for word in ("rad", "rád", "räd"))
+    for code in ("en", "cs", "de"):
+        ratios = [math.exp(word.get(code, math.log(0.1))) for word in (own, other, third)]
+        expected = math.log((ratios[0] + 0.2 * ratios[1] + 0.2 * ratios[2]) / 1.4)  # "rad" is written without accents
+        assert bare.words()["rad"][code] == pytest.approx(expected, abs=1e-5)
+    assert bare.words()["ram"] == pytest.approx(model.words()["rám"])  # alone, it keeps its values
+
+
+def test_letters_without_accents_are_learnt_from_a_large_dictionary() -> None:
+    draw = np.random.default_rng(0)
+    # One language writes š where the other writes s; without accents both begin a third of their words with "so".
+    parts = {"cs": ("šo", "ma", "le"), "en": ("so", "am", "el")}
+    texts = {code: " ".join("".join(draw.choice(of, 7)) for _ in range(2500)) for code, of in parts.items()}
+    model = LanguageIdentifier(min_count=1, held_out=0, order=3).fit(list(texts.values()), list(texts))
+
+    def lead(identifier: LanguageIdentifier) -> float:  # of English over Czech, by the n-gram "<s"
+        keys, rest, begin, languages, values = columns_of(identifier.records_, identifier.step_, GRAM)
+        row = keys.to_list().index("<s")
+        pairs = dict(zip(languages[begin[row] : begin[row + 1]], values[begin[row] : begin[row + 1]], strict=True))
+        return float(pairs.get(1, rest[row]) - pairs.get(0, rest[row]))
+
+    assert lead(model) > 2
+    assert abs(lead(model.without_accents())) < 0.3
+    assert model.without_accents().predict(["somalesoma", "soamelsoam"]).tolist() == ["cs", "en"]
+    few = model.with_words(dict.fromkeys(list(model.words())[:-300]))  # not enough to learn from
+    assert all(key.isascii() for key in columns_of(few.without_accents().records_, model.step_, GRAM)[0])
 
 
 def test_composed_and_decomposed_text_are_the_same() -> None:

@@ -16,13 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NEVER", "Assertion", "LanguageAnswer", "LanguageScores", "WordEvidence", "answers_of"]
+from textmill._native import language as native
+
+__all__ = ["NEVER", "Assertion", "LanguageAnswer", "LanguageScores", "WordEvidence", "answers_of", "word_evidence"]
 
 Floats = NDArray[np.float64]
+_SOURCES = ("none", "dictionary", "letters")
 NEVER = -1e6  # the sum of a language that is no answer
 
 
@@ -118,3 +122,23 @@ def answers_of(
             )
         )
     return answers
+
+
+def word_evidence(model: Any, text: str | bytes, chosen: NDArray[np.uint8], codes: list[str]) -> list[WordEvidence]:
+    """What each word of a text says of the chosen languages; `model` is the native one."""
+    spans, kinds, keys, ends, rows = native.signal(model, native.Texts([text]), 0, chosen)
+    relevance = rows.reshape(len(kinds), len(chosen))
+    data = keys.tobytes()
+    evidence = []
+    for i, kind in enumerate(kinds):
+        begin, end = int(spans[2 * i]), int(spans[2 * i + 1])
+        order = [j for j in np.argsort(-relevance[i], kind="stable") if chosen[j] and relevance[i, j] != 0]
+        said = {codes[j]: float(relevance[i, j]) for j in order}
+        key = data[ends[i] : ends[i + 1]].decode()
+        evidence.append(WordEvidence(key or _piece(text, begin, end), begin, end, _SOURCES[kind], said))
+    return evidence
+
+
+def _piece(text: str | bytes, begin: int, end: int) -> str:
+    piece = text[begin:end]
+    return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")

@@ -30,19 +30,26 @@ from textmill.tasks.language.answers import (
     LanguageScores,
     WordEvidence,
     answers_of,
+    word_evidence,
 )
 from textmill.tasks.language.code import is_code
 from textmill.tasks.language.counts import LanguageCounts, check_language
 from textmill.tasks.language.letters import script_shares
 from textmill.tasks.language.records import WORD, blended_records, columns_of, letter_records, word_records
 from textmill.tasks.language.rewriting import bare_records, edited_records, selected_records
-from textmill.tasks.language.thresholds import fit_support, fit_temperature, probabilities, tune_thresholds
+from textmill.tasks.language.thresholds import (
+    fit_support,
+    fit_temperature,
+    held_apart,
+    probabilities,
+    several_lengths,
+    tune_thresholds,
+)
 
-__all__ = ["LanguageIdentifier", "held_apart"]
+__all__ = ["LanguageIdentifier"]
 
 Floats = NDArray[np.float64]
 _BATCH = 4096  # texts scored together
-_EVIDENCE = ("none", "dictionary", "letters")
 
 
 class LanguageIdentifier(Classifier, Model):
@@ -229,7 +236,7 @@ class LanguageIdentifier(Classifier, Model):
         """
         check_fitted(self)
         number = {code: i for i, code in enumerate(self.classes_.tolist())}
-        texts, labels = _several_lengths(list(X_dev), [number.get(label, -1) for label in y_dev])
+        texts, labels = several_lengths(list(X_dev), [number.get(label, -1) for label in y_dev])
         if not texts:
             raise DataError("thresholds need held-out texts; pass some, or set them with set_thresholds")
         sums = self.sums(texts)
@@ -326,24 +333,7 @@ class LanguageIdentifier(Classifier, Model):
         [('the', {'en': 0.64}), ('pes', {'cs': 0.64})]
         """
         check_fitted(self)
-        chosen = self._chosen(languages)
-        spans, kinds, keys, ends, rows = native.signal(self._native, native.Texts([text]), 0, chosen)
-        relevance = rows.reshape(len(kinds), len(chosen))
-        codes = self._codes()
-        data = keys.tobytes()
-        evidence = []
-        for i, kind in enumerate(kinds):
-            order = [j for j in np.argsort(-relevance[i], kind="stable") if chosen[j] and relevance[i, j] != 0]
-            evidence.append(
-                WordEvidence(
-                    data[ends[i] : ends[i + 1]].decode() or _piece(text, spans[2 * i], spans[2 * i + 1]),
-                    int(spans[2 * i]),
-                    int(spans[2 * i + 1]),
-                    _EVIDENCE[kind],
-                    {codes[j]: float(relevance[i, j]) for j in order},
-                )
-            )
-        return evidence
+        return word_evidence(self._native, text, self._chosen(languages), self._codes())
 
     def flipping_words(self, text: str | bytes, *, k: int = 5) -> list[tuple[str, float]]:
         """Words without which another language would be the best one sooner: (word, lead it gives), largest first."""
@@ -442,14 +432,19 @@ class LanguageIdentifier(Classifier, Model):
     def without_accents(self) -> LanguageIdentifier:
         """An identifier that does not look at accents, in texts and in its words: for text that lost them.
 
-        Words that fall together keep the largest relevance to each language.
+        Words that fall together have the mean of what they say, n-grams are learnt anew from a large dictionary.
         """
         check_fitted(self)
         if self.accents_ == "strip":
             return self
         bare = self._copy()
         bare.accents_ = "strip"
-        bare._index(bare_records(self.records_, self.step_))
+        bare._index(
+            bare_records(
+                self.records_, self.step_, self._codes(), alpha=self.alpha, order=self.order,
+                min_share=self.min_share, prior=self.prior,
+            )
+        )  # fmt: skip
         return bare
 
     @classmethod
@@ -571,32 +566,3 @@ class LanguageIdentifier(Classifier, Model):
         for name in self.declared.attributes:
             setattr(twin, name, getattr(self, name))
         return twin
-
-
-def _piece(text: str | bytes, begin: int, end: int) -> str:
-    piece = text[begin:end]
-    return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
-
-
-def held_apart(labels: list[str], share: float) -> list[bool]:
-    """Which texts are kept apart: of each language every n-th, if there are ten at least."""
-    number: dict[str, int] = {}
-    total = {label: labels.count(label) for label in set(labels)} if share > 0 else {}
-    apart = []
-    for label in labels:
-        number[label] = number.get(label, 0) + 1
-        many = share > 0 and total[label] * share >= 1
-        apart.append(bool(many and int(number[label] * share) > int((number[label] - 1) * share)))
-    return apart
-
-
-def _several_lengths(texts: list[str], labels: list[int]) -> tuple[list[str], list[int]]:
-    cut_texts, cut_labels = list(texts), list(labels)
-    for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
-        pieces = text.split()
-        size = (2, 6, 20)[i % 3]
-        if len(pieces) > size:
-            start = i % (len(pieces) - size)
-            cut_texts.append(" ".join(pieces[start : start + size]))
-            cut_labels.append(label)
-    return cut_texts, cut_labels

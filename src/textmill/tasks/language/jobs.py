@@ -18,6 +18,7 @@ from textmill.model import check_choice, load
 from textmill.tasks.language.builders import build_corpus, build_documents, build_tests, strip_accents
 from textmill.tasks.language.counts import LanguageCounts
 from textmill.tasks.language.identifier import LanguageIdentifier
+from textmill.tasks.language.thresholds import held_apart
 
 __all__ = ["describe_languages", "read_labeled", "train_identifier", "write_built"]
 
@@ -71,8 +72,6 @@ def train_identifier(
     cluster: Any = None,
 ) -> LanguageCounts:
     """Train on texts, with counts of files added or taken away; returns all counts."""
-    from textmill.tasks.language.identifier import held_apart
-
     apart = held_apart(list(labels), identifier.held_out)
     inside = [i for i, out in enumerate(apart) if not out]
     outside = [i for i, out in enumerate(apart) if out]

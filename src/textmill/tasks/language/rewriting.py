@@ -7,6 +7,7 @@ second for a million.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,16 @@ from numpy.typing import NDArray
 from textmill._native import language as native
 from textmill.arrays import Ints
 from textmill.model import StringTable
+from textmill.tasks.language.counts import LanguageCounts
+from textmill.tasks.language.letters import letter_evidence
 from textmill.tasks.language.records import GRAM, WORD, columns_of
 
 __all__ = ["bare_records", "edited_records", "selected_records"]
 
 Records = NDArray[np.uint8]
+_OTHERS = 0.2  # weight of words with accents beside one that is written without
+_GOOD_PART = 0.2  # of a word, that a language must have for its letters to count
+_LEAST_WORDS = 1_000  # of a language in the mean, to learn n-grams from a dictionary
 
 
 def edited_records(
@@ -60,34 +66,90 @@ def selected_records(records: Records, step: float, chosen: Sequence[int], *, ke
     return np.concatenate(parts)
 
 
-def bare_records(records: Records, step: float) -> Records:
-    """Keys without accents; those that fall together keep the largest value of each language."""
-    parts = []
-    for kind in (WORD, GRAM):
-        keys, rest, begin, languages, values = columns_of(records, step, kind)
-        stripped = _without_accents(keys)
-        names = sorted(set(stripped), key=str.encode)
-        place = {name: i for i, name in enumerate(names)}
-        group = np.fromiter((place[name] for name in stripped), np.int64, len(stripped))
-        usual = np.full(len(names), -np.inf)
-        np.maximum.at(usual, group, rest)
-        cell = np.repeat(group, np.diff(begin)) * 256 + languages  # key and language in one number
-        order = np.lexsort((values, cell))
-        last = np.append(cell[order][1:] != cell[order][:-1], True) if len(order) else np.zeros(0, dtype=bool)
-        best = order[last]
-        sizes = np.bincount(cell[best] // 256, minlength=len(names))
-        parts.append(_written(StringTable(names), kind, usual, sizes, languages[best], values[best], step))
+def bare_records(
+    records: Records, step: float, languages: Sequence[str], *, alpha: float, order: int, min_share: float, prior: float
+) -> Records:
+    """Keys without accents. Words that fall together have the mean of their ratios exp(rel), `_OTHERS` for those that
+    lose accents: how frequent each was is not known, and a word that is written without is the more probable one.
+
+    N-grams change with every letter that loses its accent, so they are learnt anew from the words of a dictionary that
+    is large enough for it; in others those that fall together keep the largest value of each language.
+    """
+    words = _merged(records, step, WORD, _OTHERS)
+    parts = [_written(*_columns(words, WORD), step)]
+    if order > 0 and len(words[0]) >= _LEAST_WORDS * len(languages):
+        grams = letter_evidence(_bare_counts(words, languages, alpha), order=order, min_share=min_share, prior=prior)
+        columns = grams.keys, GRAM, grams.rest, np.diff(grams.begin), grams.languages, grams.values
+        parts.append(_written(*columns, step))
+    else:
+        parts.append(_written(*_columns(_merged(records, step, GRAM, None), GRAM), step))
     return np.concatenate(parts)
 
 
-def _without_accents(keys: StringTable) -> list[str]:
-    """Keys without accents; marks of n-grams stay."""
+def _merged(
+    records: Records, step: float, kind: int, others: float | None
+) -> tuple[list[str], NDArray[Any], Ints, NDArray[Any]]:
+    """Keys without accents, their rest, cells (256 times a key plus a language) and values; the largest ones without a
+    weight for `others`."""
+    keys, rest, begin, languages, values = columns_of(records, step, kind)
     strings = keys.to_list()
+    stripped = _without_accents(strings)
+    names = sorted(set(stripped), key=str.encode)
+    place = {name: i for i, name in enumerate(names)}
+    group = np.fromiter((place[name] for name in stripped), np.int64, len(stripped))
+    sizes = np.diff(begin)
+    cells = np.repeat(group, sizes) * 256 + languages
+    found, cell = np.unique(cells, return_inverse=True)
+    if others is None:
+        usual, best = np.full(len(names), -np.inf), np.full(len(found), -np.inf)
+        np.maximum.at(usual, group, rest)
+        np.maximum.at(best, cell, values)
+        return names, usual, found, best
+    own = np.fromiter((a == b for a, b in zip(strings, stripped, strict=True)), bool, len(strings))
+    weight = np.where(own, 1.0, others)
+    ratio = np.exp(rest.astype(np.float64))
+    total = np.bincount(group, weight, minlength=len(names))
+    usual = np.bincount(group, weight * ratio, minlength=len(names)) / total
+    above = np.repeat(weight, sizes) * (np.exp(values.astype(np.float64)) - np.repeat(ratio, sizes))
+    mean = usual[found // 256] + np.bincount(cell, above, minlength=len(found)) / total[found // 256]
+    return names, np.log(usual), found, np.log(np.maximum(mean, 1e-9))
+
+
+def _columns(
+    merged: tuple[list[str], NDArray[Any], Ints, NDArray[Any]], kind: int
+) -> tuple[StringTable, int, NDArray[Any], Ints, NDArray[Any], NDArray[Any]]:
+    names, rest, cells, values = merged
+    return StringTable(names), kind, rest, np.bincount(cells // 256, minlength=len(names)), cells % 256, values
+
+
+def _bare_counts(
+    merged: tuple[list[str], NDArray[Any], Ints, NDArray[Any]], languages: Sequence[str], alpha: float
+) -> LanguageCounts:
+    """Each word once, shared among the languages that have a good part of it."""
+    names, _, cells, values = merged
+    shares = (np.exp(values) - alpha) / ((1 - alpha) * len(languages))
+    large = shares > _GOOD_PART
+    cells, share = cells[large], shares[large]
+    counts = LanguageCounts()
+    counts.words_, counts.languages_ = StringTable(names), StringTable(languages)
+    sizes = np.bincount(cells // 256, minlength=len(names))
+    counts.begin_ = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    counts.language_ids_ = (cells % 256).astype(np.int32)
+    counts.counts_ = share
+    counts.totals_ = np.bincount(cells % 256, share, minlength=len(languages)).astype(np.float64)
+    counts.accents_ = "strip"
+    return counts
+
+
+def _without_accents(strings: list[str]) -> list[str]:
+    """Keys without accents; marks of n-grams stay."""
+    text = "\n".join(strings)
     bare = {
-        mark: mark if mark in "<>" or mark.isascii() else "".join(native.keys(native.Texts([mark]), 0, True)) or mark
-        for mark in set().union(*strings)
+        ord(mark): "".join(native.keys(native.Texts([mark]), 0, True)) or mark
+        for mark in set(text)
+        if not mark.isascii()
     }
-    return [key if key.isascii() else "".join(bare[mark] for mark in key) for key in strings]
+    return text.translate(bare).split("\n") if strings else []
 
 
 def _unchanged(records: Records, step: float, kind: int) -> Records:

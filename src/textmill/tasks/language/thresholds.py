@@ -29,7 +29,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["best_threshold", "fit_support", "fit_temperature", "probabilities", "tune_thresholds"]
+__all__ = [
+    "best_threshold",
+    "fit_support",
+    "fit_temperature",
+    "held_apart",
+    "probabilities",
+    "several_lengths",
+    "tune_thresholds",
+]
 
 Floats = NDArray[np.float64]
 _LENGTH_PARTS = (0.0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.4)
@@ -120,3 +128,28 @@ def fit_temperature(sums: Floats, labels: NDArray[np.intp], words: Floats) -> tu
         return -float(np.mean(np.log(np.maximum(chosen, 1e-9))))
 
     return min(candidates, key=loss)
+
+
+def held_apart(labels: list[str], share: float) -> list[bool]:
+    """Which texts are kept apart: of each language every n-th, if there are ten at least."""
+    number: dict[str, int] = {}
+    total = {label: labels.count(label) for label in set(labels)} if share > 0 else {}
+    apart = []
+    for label in labels:
+        number[label] = number.get(label, 0) + 1
+        many = share > 0 and total[label] * share >= 1
+        apart.append(bool(many and int(number[label] * share) > int((number[label] - 1) * share)))
+    return apart
+
+
+def several_lengths(texts: list[str], labels: list[int]) -> tuple[list[str], list[int]]:
+    """The texts, and pieces of 2, 6 or 20 words of those that are longer, with their labels."""
+    cut_texts, cut_labels = list(texts), list(labels)
+    for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        pieces = text.split()
+        size = (2, 6, 20)[i % 3]
+        if len(pieces) > size:
+            start = i % (len(pieces) - size)
+            cut_texts.append(" ".join(pieces[start : start + size]))
+            cut_labels.append(label)
+    return cut_texts, cut_labels
