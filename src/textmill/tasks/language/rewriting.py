@@ -99,20 +99,20 @@ def _merged(
     group = np.fromiter((place[name] for name in stripped), np.int64, len(stripped))
     sizes = np.diff(begin)
     cells = np.repeat(group, sizes) * 256 + languages
-    found, cell = np.unique(cells, return_inverse=True)
+    distinct, cell = np.unique(cells, return_inverse=True)
     if others is None:
-        usual, best = np.full(len(names), -np.inf), np.full(len(found), -np.inf)
+        usual, best = np.full(len(names), -np.inf), np.full(len(distinct), -np.inf)
         np.maximum.at(usual, group, rest)
         np.maximum.at(best, cell, values)
-        return names, usual, found, best
+        return names, usual, distinct, best
     own = np.fromiter((a == b for a, b in zip(strings, stripped, strict=True)), bool, len(strings))
     weight = np.where(own, 1.0, others)
     ratio = np.exp(rest.astype(np.float64))
     total = np.bincount(group, weight, minlength=len(names))
     usual = np.bincount(group, weight * ratio, minlength=len(names)) / total
     above = np.repeat(weight, sizes) * (np.exp(values.astype(np.float64)) - np.repeat(ratio, sizes))
-    mean = usual[found // 256] + np.bincount(cell, above, minlength=len(found)) / total[found // 256]
-    return names, np.log(usual), found, np.log(np.maximum(mean, 1e-9))
+    mean = usual[distinct // 256] + np.bincount(cell, above, minlength=len(distinct)) / total[distinct // 256]
+    return names, np.log(usual), distinct, np.log(np.maximum(mean, 1e-9))
 
 
 def _columns(
