@@ -2,11 +2,13 @@
 
 Times are processor seconds of one thread; those of Phonetisaurus are its programs run one after the other as its own
 script does (phonetisaurus-align, estimate-ngram, phonetisaurus-arpa2wfst; phonetisaurus-g2pfst). The appendix trains
-with one command for all languages, choices on development words, and reads the test once; --only quality skips it.
+with one command for all languages, choices on development words, and reads the test once. Its parts can be had one by
+one: --only languages, few (training words), large (the CMU dictionary), names, kanji.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
 import subprocess
@@ -14,7 +16,9 @@ import sys
 import tempfile
 import unicodedata
 import warnings
-from functools import cache
+import zlib
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,7 +29,13 @@ from bench import _kanji
 from bench.harness import Job, Options
 from textmill.lm import PairModel
 from textmill.metrics import paired_bootstrap
-from textmill.tasks.transcription import Transcriber, evaluate_transcriptions, read_transcriptions, script_pack
+from textmill.tasks.transcription import (
+    Pairs,
+    Transcriber,
+    evaluate_transcriptions,
+    read_transcriptions,
+    script_pack,
+)
 
 PACKAGES = ["phonetisaurus"]
 LANGUAGES = ("ady", "bul", "fre", "gre", "hin", "ice", "kor", "vie")
@@ -39,6 +49,9 @@ pairs = read_transcriptions({lexicon!r})
 PairModel(max_input=2, n_jobs=1).aligner().fit(list(zip(pairs.words, pairs.outputs)), errors="skip")
 """
 BLANK = "\u2423"  # stands for a blank within a word of Vietnamese
+HEAD = "| {} | textmill | Phonetisaurus | difference, 95 % by bootstrap | p |\n|---|---|---|---|---|"
+
+_appendix: list[Callable[[], str]] = []
 
 
 def jobs(options: Options) -> list[Job]:
@@ -71,6 +84,8 @@ def jobs(options: Options) -> list[Job]:
         ]
         return f"word error {errors[0]:.2f} against {errors[1]:.2f} %"
 
+    parts = {"languages": _languages, "few": _few, "large": _large, "names": _names, "kanji": _kanji_table}
+    _appendix[:] = [partial(make, options.data) for name, make in parts.items() if options.wants(name)]
     french = options.data / "g2p-sigmorphon2020" / "fre_train.tsv"
     french_train = read_transcriptions(str(french))
     french_dev = read_transcriptions(str(french.with_name("fre_dev.tsv")))
@@ -176,33 +191,80 @@ class Phonetisaurus:
 
 
 def appendix() -> str:
-    """Word error of all languages by one command, with paired intervals; names in katakana and Arabic."""
-    options = Options()
-    lines = ["", "sigmorphon 2020, word error %, choices on dev, test read once", ""]
-    lines.append("| language | textmill | Phonetisaurus | difference, 95 % by paired bootstrap |\n|---|---|---|---|")
+    """Word error of all languages by one command, with paired intervals; names in katakana and Arabic; kanji."""
+    return "\n\n".join(make() for make in _appendix)
+
+
+def _languages(data: Path) -> str:
+    """All languages of SIGMORPHON 2020."""
+    lines = ["sigmorphon 2020, word error %, choices on dev, test read once", "", HEAD.format("language")]
     errors: dict[str, tuple[float, float]] = {}
     for language in LANGUAGES:
-        ours, theirs = (np.array(side, dtype=float) for side in _language(options.data, language))
-        errors[language] = (100 * ours.mean(), 100 * theirs.mean())
-        first, second = (np.column_stack([side, np.ones(len(side))]) for side in (ours, theirs))
-        difference = paired_bootstrap(first, second, lambda sums: sums[..., 0] / sums[..., 1])
-        lines.append(
-            f"| {language} | {errors[language][0]:.2f} | {errors[language][1]:.2f} | "
-            f"{100 * difference.difference:+.2f}, p = {difference.p_value:.3f} |"
-        )
+        wrong = _wrong(*(_part(data, language, part) for part in ("train", "dev", "test")))
+        errors[language] = (100 * wrong[0].mean(), 100 * wrong[1].mean())
+        lines.append(_row(language, *wrong))
     for name, some in (("ady, bul, fre", THREE), ("all", LANGUAGES)):
         means = np.mean([errors[language] for language in some], axis=0)
-        lines.append(f"| mean of {name} | {means[0]:.2f} | {means[1]:.2f} | |")
-    lines += ["", *_names(options.data), "", "kanji of surnames from their readings", "", *_kanji.table()]
+        lines.append(f"| mean of {name} | {means[0]:.2f} | {means[1]:.2f} | | |")
     return "\n".join(lines)
 
 
-def _language(data: Path, language: str) -> tuple[list[bool], list[bool]]:
-    """Which test words are wrong, by us and by Phonetisaurus (in NFD, with a sign for blanks)."""
-    folder = data / "g2p-sigmorphon2020"
-    train, dev, test = (
-        read_transcriptions(str(folder / f"{language}_{part}.tsv")) for part in ("train", "dev", "test")
-    )
+def _few(data: Path) -> str:
+    """The same languages with few training words; tested on 600 further words of the training files."""
+    lines = ["few training words, word error %", "", HEAD.format("words to learn from and to choose by")]
+    for size, apart in ((100, 50), (300, 100), (1000, 150)):
+        sides: list[list[Any]] = [[], []]
+        for language in LANGUAGES:
+            pairs = _part(data, language, "train")
+            order = np.random.default_rng(0).permutation(len(pairs.words))
+            ends = (0, size, size + apart, size + apart + 600)
+            wrong = _wrong(*(_some(pairs, order[first:end]) for first, end in itertools.pairwise(ends)))
+            sides[0].append(wrong[0])
+            sides[1].append(wrong[1])
+            lines.append(_row(f"{language}, {size} and {apart}", *wrong))
+        lines.append(_row(f"all, {size} and {apart}", *(np.concatenate(side) for side in sides)))
+    return "\n".join(lines)
+
+
+def _large(data: Path) -> str:
+    """The CMU dictionary by the same command, a word in twenty kept apart to choose by."""
+    folder = data / "g2p-cmu"
+    pairs = read_transcriptions(str(folder / "g014b2b.train"))
+    kept = np.array([zlib.crc32(word.encode()) % 20 == 0 for word in pairs.words])
+    test = read_transcriptions(str(folder / "g014b2b.ref"))
+    wrong = _wrong(_some(pairs, np.flatnonzero(~kept)), _some(pairs, np.flatnonzero(kept)), test, whole=pairs)
+    return "\n".join([HEAD.format("dictionary"), _row("CMU, 12,000 test words", *wrong)])
+
+
+def _kanji_table(data: Path) -> str:
+    return "\n".join(["kanji of surnames from their readings", "", *_kanji.table()])
+
+
+def _part(data: Path, language: str, part: str) -> Pairs:
+    return read_transcriptions(str(data / "g2p-sigmorphon2020" / f"{language}_{part}.tsv"))
+
+
+def _some(pairs: Pairs, rows: Iterable[int]) -> Pairs:
+    numbers = list(rows)
+    return Pairs([pairs.words[i] for i in numbers], [pairs.outputs[i] for i in numbers])
+
+
+def _row(name: str, ours: Any, theirs: Any) -> str:
+    """Word errors, and the difference with an interval over words."""
+    first, second = (np.column_stack([side, np.ones(len(side))]) for side in (ours, theirs))
+    p = paired_bootstrap(first, second, lambda sums: sums[..., 0] / sums[..., 1]).p_value
+    apart = 100 * (ours - theirs)
+    draws = np.random.default_rng(0).integers(0, len(apart), (2000, len(apart)))
+    low, high = np.percentile(apart[draws].mean(axis=1), [2.5, 97.5])
+    interval = f"{apart.mean():+.2f} [{low:+.2f}, {high:+.2f}]"
+    return f"| {name} | {100 * ours.mean():.2f} | {100 * theirs.mean():.2f} | {interval} | {p:.3f} |"
+
+
+def _wrong(train: Pairs, dev: Pairs, test: Pairs, whole: Pairs | None = None) -> tuple[Any, Any]:
+    """Which test words are wrong, by us and by Phonetisaurus (in NFD, with a sign for blanks).
+
+    Phonetisaurus learns from `whole`, where it is passed, as it chooses nothing.
+    """
     words, references = test.references()
     model = Transcriber().fit(train.words, train.outputs, dev.words, dev.outputs)
     ours = [row[0].output if row else [] for row in model.predict_best(words, 1, cached=False)]
@@ -210,16 +272,19 @@ def _language(data: Path, language: str) -> tuple[list[bool], list[bool]]:
         peer = Phonetisaurus(Path(place))
         lexicon, wordlist = Path(place) / "lexicon", Path(place) / "words"
         plain = [unicodedata.normalize("NFD", word).replace(" ", BLANK) for word in words]
-        rows = zip(train.words, train.outputs, strict=True)
+        rows = zip(*(whole or train), strict=True)
         text = "".join(f"{unicodedata.normalize('NFD', w).replace(' ', BLANK)}\t{' '.join(o)}\n" for w, o in rows)
         lexicon.write_text(text, encoding="utf-8")
         wordlist.write_text("\n".join(plain) + "\n", encoding="utf-8")
         peer.train(lexicon)
         theirs = peer.best(wordlist, plain)[1]
-    return tuple([tuple(y) not in right for y, right in zip(ys, references, strict=True)] for ys in (ours, theirs))  # type: ignore[return-value]
+    sides = (ours, theirs)
+    return tuple(  # type: ignore[return-value]
+        np.array([tuple(y) not in right for y, right in zip(ys, references, strict=True)], float) for ys in sides
+    )
 
 
-def _names(data: Path) -> list[str]:
+def _names(data: Path) -> str:
     """Accuracy of pair models on names: katakana directly and as sounds, Arabic."""
     lines = ["| names | order | ACC | top 3 | top 10 | F | MRR |", "|---|---|---|---|---|---|---|"]
     for name, notation, order in (
@@ -243,4 +308,4 @@ def _names(data: Path) -> list[str]:
             f"| {name}, {'as sounds' if pack else 'direct'} | {order} | {scores.mean('accuracy'):.3f} | "
             f"{scores.top(3):.3f} | {scores.top(10):.3f} | {scores.mean('f'):.3f} | {scores.mean('mrr'):.3f} |"
         )
-    return lines
+    return "\n".join(lines)

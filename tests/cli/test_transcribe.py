@@ -111,6 +111,20 @@ def test_dictionaries_come_first_or_promote(folder: Path, tmp_path: Path, capsys
     arguments = [folder / "train.tsv", "--no-search", "--dictionary", dictionary, "-o", model]
     assert said(capsys, "train", *arguments)[0] == 0
     assert said(capsys, "apply", model, words, "--scores")[1].split("\t")[1::2] == ["トーキョー", "dictionary\n"]
+    for made, kind in ((model, "non-standard"), (folder / "m.mill", "standard")):
+        assert said(capsys, "apply", made, words, "-o", tmp_path / "run.xml")[0] == 0
+        assert f'RunType="{kind}"' in (tmp_path / "run.xml").read_text(encoding="utf-8")
+
+
+def test_development_words_are_read_with_the_symbols_of_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train, dev = tmp_path / "train.tsv", tmp_path / "dev.tsv"
+    train.write_text("".join(f"{a}{b}\t{a.upper()}H {b.upper()}H\n" for a in "abcdef" for b in "abcdef"))
+    dev.write_text("".join(f"{a}\t{a.upper()}H\n" for a in "abcdef"))  # no output has a blank
+    code, text, _ = said(capsys, "train", train, "--dev", dev, "-o", tmp_path / "m.mill", "--json")
+    assert code == 0
+    assert json.loads(text)["choices"][0]["errors"] == {"NFC / as it is": 0.0}
 
 
 def test_kanji_are_restored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

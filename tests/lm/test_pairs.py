@@ -209,6 +209,9 @@ def test_pairs_without_an_alignment_are_listed():
     assert model.unaligned_.tolist() == [1]
     with pytest.raises(DataError, match="no alignment"):
         PairModel(max_output=1, max_input=1).fit(["ab", "a", "b"], ["AB", "AAA", "B"], errors="strict")
+    with pytest.warns(UnalignedPairs, match="too long"):
+        model = PairModel().fit(["ab", "ab" * 1200], ["AB", "AB" * 1200])
+    assert model.unaligned_.tolist() == [1]
 
 
 def test_symbols_may_hold_anything():

@@ -91,7 +91,7 @@ def train(
         dictionary=[] if looked_up is None else _rows(_read(looked_up, symbols, errors)),
     )
     model.save(output)
-    kind = "non-standard" if added or looked_up else "standard"
+    kind = model.run_kind
     if json:
         facts = {"pairs": len(own.words), "extra": len(added), "run": kind, "overlap": model.overlap_}
         typer.echo(json_line({**facts, "unaligned": model.unaligned_, "choices": model.choices_, "parts": model.plan_}))
@@ -131,7 +131,14 @@ def apply_model(
     best = transcriber.predict_best(inputs, k, cached=cache)
     if output.endswith(".xml"):
         rows = [[one.output for one in row] for row in best]
-        write_results(inputs, rows, output, source_language=source_language, target_language=target_language)
+        write_results(
+            inputs,
+            rows,
+            output,
+            source_language=source_language,
+            target_language=target_language,
+            kind=transcriber.run_kind,
+        )
         return
     with writer(output) as out:
         for word, row in zip(inputs, best, strict=True):

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -40,7 +41,7 @@ __all__ = ["PairModel", "UnalignedPairs"]
 INSERTIONS = ("none", "tokens", "merged")
 DIRECTIONS = ("forward", "backward")
 UNKNOWN = ("skip", "copy")
-_MOST_CELLS = 4_000_000  # letters times symbols of a pair that is scored
+_MOST_CELLS = 4_000_000  # letters times symbols of a pair that is aligned or scored
 _MOST_ARCS = 20_000_000  # of an exact transducer
 
 
@@ -167,7 +168,8 @@ class PairModel(Estimator, Model):
             example = f"{shown(inputs[first])!r}, {shown(outputs[first])!r}"
             warn_caller(
                 f"{len(self.unaligned_)} of {len(inputs)} pairs have no alignment of units {self.max_input} x "
-                f"{self.max_output} and are not learnt from; the first is pair {first + 1}, {example}",
+                f"{self.max_output}, or are too long for one, and are not learnt from; the first is pair {first + 1}, "
+                f"{example}",
                 UnalignedPairs,
             )
         vars(self).pop("_table", None)
@@ -182,15 +184,19 @@ class PairModel(Estimator, Model):
         self._check()
         pairs = list(zip(X, y, strict=True))
         aligner = self.aligner()
-        if errors == "skip":
-            import warnings
-
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # `fit` says it, with an example
-                aligner.fit(pairs, errors="skip")
-        else:
-            aligner.fit(pairs, errors=errors)
-        return aligner.align(pairs)
+        if errors != "skip":
+            return aligner.fit(pairs, errors=errors).align(pairs)
+        rows = [i for i, (word, output) in enumerate(pairs) if len(word) * len(output) <= _MOST_CELLS]
+        some = pairs if len(rows) == len(pairs) else [pairs[i] for i in rows]
+        alignments: list[Alignment | None] = [None] * len(pairs)
+        if not some:
+            return alignments
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `fit` says it, with an example
+            aligner.fit(some, errors="skip")
+        for i, alignment in zip(rows, aligner.align(some), strict=True):
+            alignments[i] = alignment
+        return alignments
 
     def aligner(self) -> StringAligner:
         """The aligner of the units, not yet fitted.

@@ -116,17 +116,22 @@ def test_positions_spell_what_is_said(model: PronunciationModel) -> None:
         assert list(alignment.output) == model.predict([word])[0]
 
 
-def test_rules_code_and_transducer_say_what_the_tree_says(entries: list[Entry], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("count", "said_by_machines"), [(300, 60), pytest.param(10_000, 10_000, marks=pytest.mark.slow)]
+)
+def test_rules_code_and_transducer_say_what_the_tree_says(
+    entries: list[Entry], tmp_path: Path, count: int, said_by_machines: int
+) -> None:
     some = entries[:300]
     model = PronunciationModel(context=1).fit([e.word for e in some], [e.phonemes for e in some])
     rng = np.random.default_rng(0)
     letters = model.letters_.to_list()
-    words = ["".join(letters[i] for i in rng.integers(0, len(letters), rng.integers(1, 9))) for _ in range(300)]
+    words = ["".join(letters[i] for i in rng.integers(0, len(letters), rng.integers(1, 9))) for _ in range(count)]
     expected = model.predict(words)
     machine = task.to_transducer(model)
     outputs = machine.output_symbols
     assert outputs is not None
-    for word, wanted in zip(words[:100], expected, strict=False):
+    for word, wanted in zip(words[:said_by_machines], expected, strict=False):
         left = _letters(word, machine.input_symbols)
         path = fst.shortest_path(fst.compose(left, machine))
         said, state = [], path.start
@@ -137,7 +142,7 @@ def test_rules_code_and_transducer_say_what_the_tree_says(entries: list[Entry], 
             state = arc.nextstate
         assert said == wanted
     rules = tree_rules(model.tree_)
-    for word, wanted in zip(words[:60], expected, strict=False):
+    for word, wanted in zip(words[:said_by_machines], expected, strict=False):
         said = []
         for window, _ in task.windows_of(list(word), [""] * (2 * len(word) + 1), 1):
             row = dict(zip(["left1", "letter", "right1"], window, strict=True))
@@ -207,6 +212,8 @@ def test_lexicons_are_read_in_their_formats() -> None:
     assert [e.text() for e in task.read_lexicon(io.BytesIO(cmu), stress=False)] == ["ABLE\tEY B AH L", "READ\tR IY D"]
     several = "été\te t e\tE t E\n".encode()
     assert [e.phonemes for e in task.read_lexicon(io.BytesIO(several))] == [("e", "t", "e"), ("E", "t", "E")]
+    counted = b"a\tA\t17\nb\tB\tE B\t0.5\nc\t3\n"
+    assert [e.phonemes for e in task.read_lexicon(io.BytesIO(counted))] == [("A",), ("B",), ("E", "B"), ("3",)]
     with pytest.raises(DataError, match=":2: expected a word, a tab and phonemes"):
         list(task.read_lexicon(io.BytesIO(b"a\tA\nb\t\n")))
     with pytest.warns(UserWarning, match="1 lines of the lexicon were left out"):

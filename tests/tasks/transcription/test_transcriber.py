@@ -305,9 +305,10 @@ def test_a_very_long_word_is_transcribed_without_all_scores(searched):
 @pytest.mark.parametrize(("words", "apart"), [(30, 7), (200, 50), (600, 100), (2000, 200)])
 def test_of_few_words_a_larger_share_is_kept_apart(words, apart):
     names = [f"w{i}" for i in range(words)]
-    train, dev = Transcriber()._split(Pairs(names, names))
+    train, dev, rows = Transcriber()._split(Pairs(names, names))
     assert len(dev.words) == apart
     assert sorted(train.words + dev.words) == sorted(names)
+    assert [names[i] for i in rows] == train.words
 
 
 def test_letters_that_all_write_three_symbols() -> None:
@@ -320,3 +321,12 @@ def test_letters_that_all_write_three_symbols() -> None:
     model = Transcriber(n_jobs=1).fit(words[:120], outputs[:120], words[120:], outputs[120:])
     best = [row[0].output for row in model.predict_best(words[120:], 1, cached=False)]
     assert best == outputs[120:]
+
+
+def test_pairs_without_an_alignment_have_the_numbers_of_the_input() -> None:
+    words, outputs = sample_names()
+    words, outputs = [*words[:60], "a", "ka" * 1200, *words[60:]], [*outputs[:60], "カ" * 9, "カ" * 2400, *outputs[60:]]
+    for settings in ({"search": False}, {"search": True}, {"search": True, "refit": False, "random_state": 3}):
+        model = Transcriber(n_jobs=1, **settings).fit(words, outputs)
+        assert set(model.unaligned_) <= {60, 61}
+        assert 61 in model.unaligned_ or settings.get("refit") is False

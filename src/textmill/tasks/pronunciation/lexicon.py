@@ -44,6 +44,7 @@ LEXICON_FORMATS = ("auto", "cmudict", "tsv")
 UNITS = ("codepoints", "clusters")
 FORMS = ("auto", "NFC", "NFD", "NFKC", "NFKD", "none")
 
+_COUNT = re.compile(r"[0-9]+(\.[0-9]*)?")  # a frequency
 _VARIANT = re.compile(r"(.+)\((\d+)\)")
 _STRESS = re.compile(r"([A-Z]+)[012]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -110,6 +111,7 @@ def read_lexicon(
     """Read words and pronunciations, one after the other.
 
     `format` is one of `LEXICON_FORMATS`; "auto" takes lines without a tab, or with a number in brackets, for CMUdict's.
+    Further columns are further pronunciations; numbers there, such as frequencies, are passed over.
     With `stress=False` the digits of CMUdict's vowels are left out. A line without a word or without phonemes is a
     DataError, or with errors="skip" left out and counted in a warning.
 
@@ -131,6 +133,7 @@ def read_lexicon(
             word, columns = variant[1] if variant else word, [rest]
         else:
             word, *columns = text.split("\t")
+            columns = [*columns[:1], *(column for column in columns[1:] if not _COUNT.fullmatch(column.strip()))]
         pronunciations = [tuple(column.split()) for column in columns if column.strip()]
         if cmudict or not stress:
             pronunciations = [tuple(_unstressed(p) if not stress else p for p in own) for own in pronunciations]

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from textmill.errors import DataError
 from textmill.fst import Alignment
 from textmill.lm import PairModel
@@ -119,6 +121,8 @@ class _Aligned:
         rows = [i for i, symbols in enumerate(written) if symbols is not None]
         if not rows:
             raise DataError(f"no output can be written as {notation.name}; pass another script")
+        self.rows = np.array(rows, dtype=np.int64)
+        self.unwritten = np.flatnonzero([symbols is None for symbols in written])
         self.words = [in_form(pairs.words[i], form) for i in rows]
         self.outputs = [written[i] for i in rows]
         self.n_jobs = n_jobs
@@ -135,7 +139,9 @@ class _Aligned:
             self._alignments[units] = aligner.align(self.words, self.outputs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pairs that units cannot align are those of other parts
-            return model.fit(self.words, self.outputs, alignments=self._alignments[units])
+            model.fit(self.words, self.outputs, alignments=self._alignments[units])
+        model.unaligned_ = np.union1d(self.rows[model.unaligned_], self.unwritten)  # numbers of all pairs
+        return model
 
 
 def search_plan(

@@ -87,7 +87,8 @@ class Transcriber(Estimator, Model):
         n_jobs: Number of threads; None for all cores.
 
     Attributes:
-        plan_: For each part a mapping: name, kind, parameters, form, notation, weight, slot.
+        plan_: For each part a mapping: name, kind, parameters, form, notation, weight, slot; that of the first has the
+            number of extra pairs and pairs of a dictionary, `added`, if there were any.
         choices_: What was chosen by which errors, a list of mappings.
         cache_words_, cache_outputs_, cache_sources_: Pairs that are answered without the parts, and where from.
         letters_: Letters of the training words.
@@ -187,7 +188,7 @@ class Transcriber(Estimator, Model):
         self.text_output_ = all(isinstance(output, str) for output in everything.outputs)
         self.overlap_ = 0
         refit = self.refit
-        train = everything
+        train, rows = everything, list(range(len(everything.words)))  # numbers of the pairs that parts learn from
         if dev is not None:
             seen = set(map(hashable, everything.words))
             self.overlap_ = sum(hashable(word) in seen for word in set(map(hashable, dev.words)))
@@ -197,23 +198,27 @@ class Transcriber(Estimator, Model):
                     OverlappingSets,
                 )
         elif self.search:
-            train, dev = self._split(everything)
+            train, dev, rows = self._split(everything)
             refit = True if refit is None else refit
         if self.search and dev is not None and dev.words:
             parts, plans, weights, choices = search_plan(
                 train, dev, script=self.script, form=self.form, k=self.k, n_jobs=self.n_jobs
             )
             if refit:
-                whole = Pairs(train.words + dev.words, train.outputs + dev.outputs)
-                parts = fit_parts(whole, plans, n_jobs=self.n_jobs)
+                whole = everything
+                if X_dev is not None:
+                    whole = Pairs(train.words + dev.words, train.outputs + dev.outputs)
+                parts, rows = fit_parts(whole, plans, n_jobs=self.n_jobs), list(range(len(everything.words)))
         else:
             plans = plain_plan(train, script=self.script, form=self.form, order=self.order)
             parts, weights, choices = fit_parts(train, plans, n_jobs=self.n_jobs), [1.0], []
         self._keep(parts, plans, weights, choices)
+        if added.words or looked_up.words:
+            self.plan_[0]["added"] = len(added.words) + len(looked_up.words)
         letters = {letter for word in everything.words for part in parts for letter in _letters(word, part.form)}
         self.letters_ = StringTable(sorted(letters))
-        aligned = [set(part.model.unaligned_.tolist()) for part in parts]
-        self.unaligned_ = sorted(set.intersection(*aligned))
+        lost = set.intersection(*(set(part.model.unaligned_.tolist()) for part in parts))
+        self.unaligned_ = sorted(rows[i] for i in lost if i < len(rows))
         kept_apart = X_dev is None  # then development words are among the given ones
         sources = [(own, 0), (Pairs([], []) if kept_apart or dev is None else dev, 1), (added, 2)]
         self._fill_cache([*(sources if self.cache else []), (looked_up, 3)])
@@ -273,6 +278,18 @@ class Transcriber(Estimator, Model):
                 counts[source] += 1
         return counts
 
+    @property
+    def run_kind(self) -> str:
+        """ "standard" for a model of the given pairs only, "non-standard" with extra ones or a dictionary.
+
+        >>> from textmill.tasks.transcription import sample_names
+        >>> words, outputs = sample_names()
+        >>> Transcriber(search=False).fit(words, outputs, extra=[("anna", "アンナ")]).run_kind
+        'non-standard'
+        """
+        check_fitted(self)
+        return "non-standard" if self.plan_[0].get("added") else "standard"
+
     # ---- inside
 
     def check_values(self) -> None:
@@ -309,21 +326,20 @@ class Transcriber(Estimator, Model):
         check_range("held_out", self.held_out, above=0, below=1)
         check_range("k", self.k, at_least=1, whole=True)
 
-    def _split(self, pairs: Pairs) -> tuple[Pairs, Pairs | None]:
-        """Training and development pairs, all outputs of a word on one side."""
+    def _split(self, pairs: Pairs) -> tuple[Pairs, Pairs | None, list[int]]:
+        """Training and development pairs, all outputs of a word on one side, and the numbers of the training pairs."""
         distinct = list(dict.fromkeys(map(hashable, pairs.words)))
         if len(distinct) < _FEWEST:
-            return pairs, None
+            return pairs, None, list(range(len(pairs.words)))
         order = np.random.default_rng(seed_of(self.random_state, 0)).permutation(len(distinct))
         least = min(_ENOUGH_APART, len(distinct) // 4)
         size = min(_MOST_APART, max(least, round(self.held_out * len(distinct))))
         apart = {distinct[i] for i in order[:size]}
-        sides: tuple[tuple[list[Any], list[Any]], ...] = (([], []), ([], []))
-        for word, output in zip(pairs.words, pairs.outputs, strict=True):
-            side = sides[hashable(word) in apart]
-            side[0].append(word)
-            side[1].append(output)
-        return Pairs(*sides[0]), Pairs(*sides[1])
+        sides: tuple[list[int], list[int]] = ([], [])
+        for i, word in enumerate(pairs.words):
+            sides[hashable(word) in apart].append(i)
+        train, dev = (Pairs([pairs.words[i] for i in side], [pairs.outputs[i] for i in side]) for side in sides)
+        return train, dev, sides[0]
 
     def _keep(
         self, parts: Sequence[Part], plans: Sequence[Plan], weights: Sequence[float], choices: list[Choice]
