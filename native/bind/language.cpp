@@ -360,6 +360,16 @@ nb::object scripts(In<std::uint8_t, 1> bytes, In<std::int64_t, 1> offsets) {
   return nb::cast(to_numpy(std::move(made)));
 }
 
+nb::object word_begins(const Texts& texts, std::size_t text) {
+  require(text < texts.size(), "there is no text ", text);
+  std::vector<std::int64_t> begins;
+  language::read(texts[text], [&](const auto& reader) {
+    language::scan(reader, false,
+                   [&](const language::Word& word) { begins.push_back(static_cast<std::int64_t>(word.begin)); });
+  });
+  return nb::cast(to_numpy(std::move(begins)));
+}
+
 nb::list keys_of(const Texts& texts, std::size_t text, bool without_accents) {
   nb::list keys;
   require(text < texts.size(), "there is no text ", text);
@@ -414,6 +424,7 @@ void bind_language(nb::module_& m) {
   m.def("scripts", &scripts, "bytes"_a, "offsets"_a, "The number of the script of each word.");
   m.def("keys", &keys_of, "texts"_a, "text"_a, "without_accents"_a,
         "Words of a text as keys; empty ones are too long.");
+  m.def("word_begins", &word_begins, "texts"_a, "text"_a, "Where each word of a text begins, in its units.");
   m.def("script_names", &script_names, "Names of the scripts by number.");
 }
 

@@ -47,6 +47,11 @@ def test_segment_prints_pieces_and_wanted_parts(folder: Path) -> None:
     rows = [json.loads(line) for line in run("segment", *model, "--json", stdin=text).splitlines()]
     assert [row["language"] for row in rows] == [["en"], ["cs"]]
     assert run("segment", *model, "--only", "cs", stdin=text).strip() == CZECH[0]
+    rows = [
+        json.loads(line) for line in run("segment", *model, "--method", "letters", "--json", stdin=text).splitlines()
+    ]
+    assert [row["language"] for row in rows] == [["en"], ["cs"]]
+    assert "".join(row["text"] for row in rows) == text.strip()
 
 
 def test_counts_add_and_are_taken_away(folder: Path, tmp_path: Path) -> None:

@@ -79,8 +79,10 @@ def segment(
     data: _Input = None,
     model: _Model = None,
     languages: _Languages = None,
-    method: Annotated[str, typer.Option(help="How to cut: viterbi or smoothing.")] = "viterbi",
-    penalty: Annotated[float | None, typer.Option(help="Price of a change of language, of viterbi.")] = None,
+    method: Annotated[str, typer.Option(help="How to cut: viterbi, smoothing or letters.")] = "viterbi",
+    penalty: Annotated[
+        float | None, typer.Option(help="Price of a change of language, of viterbi and letters.")
+    ] = None,
     only: Annotated[
         str | None, typer.Option(metavar="CODES", help="Print only the parts in these languages, as text.")
     ] = None,
@@ -208,7 +210,7 @@ def evaluate(
         bool, typer.Option("--segments", help="Cut documents put together from the texts, and count words.")
     ] = False,
     documents: Annotated[int, typer.Option(min=1, help="Number of documents of --segments.")] = 1000,
-    method: Annotated[str, typer.Option(help="How to cut: viterbi or smoothing.")] = "viterbi",
+    method: Annotated[str, typer.Option(help="How to cut: viterbi, smoothing or letters.")] = "viterbi",
     *,
     reading: Reading,
     seed: Seed = 0,

@@ -27,7 +27,9 @@ from textmill.tasks.language import (
     evaluate_segments,
     language_shares,
     page_text,
+    words_of,
 )
+from textmill.tasks.language.letterpaths import IdentifierLetters
 
 CS = [2.0, 1.5, 2.0, 0, 1.8, 2.0, 0, 0, 0.2, 0, 0, 0]
 EN = [0, 0, 0.1, 0, 0, 0, 1.9, 2.0, 1.5, 0, 2.0, 1.7]
@@ -167,8 +169,36 @@ def test_letters_cut_at_the_character() -> None:
     segmenter = LanguageSegmenter(method="letters", models=models, penalty=10.0)
     text = ENGLISH[0] + " " + CZECH[1]
     assert [piece.language for piece in segmenter.segments(text)] == ["en", "cs"]
-    with pytest.raises(DataError, match="character models"):
-        LanguageSegmenter(method="letters").segments("a")
+
+
+def clone_without_letters(identifier: LanguageIdentifier) -> LanguageIdentifier:
+    return identifier.select(["en", "cs"]).set_params(order=0)
+
+
+def test_letters_of_the_identifier_cut_texts_without_other_models(identifier: LanguageIdentifier) -> None:
+    segmenter = LanguageSegmenter(identifier=identifier, method="letters", penalty=6.0)
+    text = ENGLISH[0] + " " + CZECH[1] + " 42"
+    pieces = segmenter.segments(text)
+    assert [piece.language for piece in pieces] == ["en", "cs"]
+    assert "".join(text[piece.begin : piece.end] for piece in pieces) == text
+    assert abs(pieces[0].end - len(ENGLISH[0])) <= 2
+    words = len(words_of(text))
+    assert [pieces[0].first_word, pieces[0].last_word, pieces[1].last_word] == [0, pieces[1].first_word, words]
+    with pytest.raises(DataError, match="has no n-grams"):
+        LanguageSegmenter(identifier=clone_without_letters(identifier), method="letters").segments("a")
+
+
+def test_what_letters_say_is_what_the_identifier_says_of_unknown_words(identifier: LanguageIdentifier) -> None:
+    letters = IdentifierLetters(identifier)
+    text = "zkrotilá thewards"
+    codes, scores = letters.letter_scores(text)
+    begins = [0, 9, len(text)]
+    for word, begin, end in zip(identifier.explain(text), begins, begins[1:], strict=False):
+        assert word.source == "letters"
+        ratio = np.exp2(scores[begin:end].sum(axis=0).astype(float)) ** identifier.letters_scale
+        share = len(codes) * ratio / ratio.sum()
+        expected = np.log(identifier.letters_alpha + (1 - identifier.letters_alpha) * share)
+        assert [word.relevance[code] for code in codes] == pytest.approx(expected.tolist(), abs=2e-3)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ answers      what is said of a text, and what is needed to assert a language
 code         is a text source code?
 identifier   LanguageIdentifier: the languages of a text, with the model that comes with the package
 editing      models changed by hand: patches, lists, differences, dumps
+letterpaths  what each letter of a text says, for cutting letter by letter
 segmenter    LanguageSegmenter: where the language changes
 builders     corpora for training and tests, text of pages
 evaluation   precision and recall of sets, words of segmented texts

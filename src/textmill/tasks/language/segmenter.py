@@ -7,7 +7,8 @@
                           at random become a piece without a language
     method "smoothing"    running medians, cuts at local minima, sets of languages, merging and absorption: the
                           procedure of the paper, whose pieces may have several languages
-    method "letters"      the best path letter by letter under character models (baselines.py), slow and exact
+    method "letters"      the best path letter by letter under character models, slow and exact: the n-grams of the
+                          identifier (letterpaths.py), or models of your own (baselines.py)
 
 Pieces join to the text, and two neighbors never have the same language. O(words x languages), O(letters x languages)
 for letters. Reference: Rehurek & Kolkus (2009); Teahan, Text classification and segmentation using minimum
@@ -25,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import language as native
-from textmill.errors import DataError
 from textmill.model import Estimator, check_choice, check_range, effective_jobs
 from textmill.tasks.language.identifier import LanguageIdentifier
+from textmill.tasks.language.letterpaths import IdentifierLetters
 
 __all__ = ["LanguageSegment", "LanguageSegmenter", "language_shares"]
 
 _LETTERS = 15.0  # price of a change between letters, in bits
+_OWN_LETTERS = 12.0  # the same for the n-grams of an identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class LanguageSegmenter(Estimator):
         half_width: Words on either side in the medians of smoothing.
         min_words: Shortest piece of smoothing.
         min_unknown: Shortest piece without a language of smoothing.
-        models: Fitted character models, of letters.
+        models: Fitted character models, of letters; None for the n-grams of the identifier.
         n_jobs: Threads; None for all cores.
 
     >>> identifier = LanguageIdentifier(min_count=1, held_out=0, order=0)
@@ -140,10 +142,6 @@ class LanguageSegmenter(Estimator):
         check_range("half_width", self.half_width, at_least=0, whole=True)
         check_range("min_words", self.min_words, at_least=0, whole=True)
         check_range("min_unknown", self.min_unknown, at_least=0, whole=True)
-        if self.method == "letters" and self.models is None:
-            raise DataError(
-                "the method 'letters' needs character models; pass models, such as a fitted MarkovIdentifier"
-            )
 
     def _identifier(self) -> LanguageIdentifier:
         if self.identifier is not None:
@@ -151,6 +149,15 @@ class LanguageSegmenter(Estimator):
         if not hasattr(self, "_bundled"):
             self._bundled = LanguageIdentifier.bundled()
         return self._bundled
+
+    def _letter_models(self) -> Any:
+        if self.models is not None:
+            return self.models
+        identifier = self._identifier()
+        made_for = identifier, None if self.languages is None else tuple(self.languages)
+        if getattr(self, "_letters", (None, None))[0] != made_for:
+            self._letters = made_for, IdentifierLetters(identifier, self.languages)
+        return self._letters[1]
 
     def _viterbi(self, texts: list[str | bytes]) -> list[list[LanguageSegment]]:
         identifier = self._identifier()
@@ -205,17 +212,16 @@ class LanguageSegmenter(Estimator):
         string = text if isinstance(text, str) else text.decode("utf-8", "replace")
         if not string:
             return [LanguageSegment(0, 0, 0, 0, (), 0.0)]
-        codes, scores = self.models.letter_scores(string)
-        path = native.switching_path(
-            np.ascontiguousarray(scores, dtype=np.float32), _LETTERS if self.penalty is None else self.penalty
-        )
+        codes, scores = self._letter_models().letter_scores(string)
+        usual = _OWN_LETTERS if self.models is None else _LETTERS
+        penalty = usual if self.penalty is None else self.penalty
+        path = native.switching_path(np.ascontiguousarray(scores, dtype=np.float32), penalty)
         cuts = [0, *(np.flatnonzero(np.diff(path)) + 1).tolist(), len(string)]
-        pieces, words = [], 0
-        for begin, end in itertools.pairwise(cuts):
-            count = len(native.keys(native.Texts([string[begin:end]]), 0, False))
-            pieces.append(LanguageSegment(begin, end, words, words + count, (codes[path[begin]],), 1.0))
-            words += count
-        return pieces
+        words = np.searchsorted(native.word_begins(native.Texts([string]), 0), cuts).tolist()
+        return [
+            LanguageSegment(begin, end, first, last, (codes[path[begin]],), 1.0)
+            for (begin, end), (first, last) in zip(itertools.pairwise(cuts), itertools.pairwise(words), strict=True)
+        ]
 
 
 def language_shares(segments: Iterable[LanguageSegment]) -> dict[str | None, float]:
