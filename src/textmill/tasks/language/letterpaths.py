@@ -72,8 +72,8 @@ class IdentifierLetters:
     def _longest(self, gram: str) -> Floats | None:
         """The row of the longest end of an n-gram that is known."""
         if gram not in self._rows:
-            known = next((gram[i:] for i in range(len(gram)) if gram[i:] in self._place), None)
-            self._rows[gram] = None if known is None else self._row(self._place[known])
+            ending = next((gram[i:] for i in range(len(gram)) if gram[i:] in self._place), None)
+            self._rows[gram] = None if ending is None else self._row(self._place[ending])
         return self._rows[gram]
 
     def _row(self, place: int) -> Floats:
