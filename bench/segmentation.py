@@ -51,8 +51,9 @@ OPTIMAL = LSITiling(search="optimal", n_dimensions="segments")
 CHOI: dict[str, tuple[Segmenter, bool, float]] = {
     "C99": (C99(), False, 0.13),
     "C99, number given": (C99(), True, 0.11),
-    "default": (TopicSegmenter(), False, 0.10),
-    "default, number given": (TopicSegmenter(), True, 0.09),
+    "maximum probability": (MaximumProbability(), False, 0.10),
+    "maximum probability, number given": (MaximumProbability(), True, 0.09),
+    "default": (TopicSegmenter(), False, 0),
     "LSITiling, w=10 d=10, number given": (LSITiling(sequence_tokens=10, n_dimensions=10), True, 0.28),
     "TextTiling, number given": (TextTiling(), True, 0),
     "Hearst": (Hearst(), False, 0),

@@ -62,18 +62,45 @@ std::pair<Positions, Numpy<double, 1>> divide(In<float, 2> matrix, bool exact) {
   return {to_numpy(std::move(division.cuts)), to_numpy(std::move(division.density))};
 }
 
-std::pair<Positions, bool> probable_cuts(Ids ids, Offsets offsets, std::size_t vocabulary, Offsets sizes,
+// Tables that a pass over all segments may follow: a length for every number of tokens, a gain for every token of a word.
+void check_tables(const tasks::Tokens& text, const Offsets& rows, const In<double, 1>& gain,
+                  const In<double, 1>& length) {
+  require(length.size() > text.ids.size(), "the table of lengths must reach to the number of tokens");
+  require(rows.size() == text.vocabulary, "one row for each word");
+  std::vector<std::int64_t> ends(rows.data(), rows.data() + rows.size());
+  for (const std::int64_t row : ends) require(row >= 0, "rows must not be negative");
+  for (const std::int32_t id : text.ids)
+    require(static_cast<std::size_t>(ends[static_cast<std::size_t>(id)]++) < gain.size(),
+            "rows must have room for all tokens of a word");
+}
+
+std::pair<Positions, bool> probable_cuts(Ids ids, Offsets offsets, std::size_t vocabulary, Offsets sizes, Offsets rows,
                                          In<double, 1> gain, In<double, 1> length, double penalty, std::size_t segments,
                                          std::size_t shortest, std::size_t longest) {
   const tasks::Tokens text = checked(ids, offsets, vocabulary);
-  require(gain.size() > ids.size() && length.size() > ids.size(), "tables must reach to the number of tokens");
+  check_tables(text, rows, gain, length);
   const tasks::Limits limits = limited(sizes, text.units(), penalty, segments, shortest, longest);
   tasks::Cuts cuts;
   {
     nb::gil_scoped_release nogil;
-    cuts = tasks::probable_cuts(text, view(gain), view(length), limits);
+    cuts = tasks::probable_cuts(text, view(rows), view(gain), view(length), limits);
   }
   return {to_numpy(std::move(cuts.cuts)), cuts.possible};
+}
+
+std::pair<Positions, Numpy<std::int64_t, 1>> granular_cuts(Ids ids, Offsets offsets, std::size_t vocabulary,
+                                                           Offsets rows, In<double, 1> gain, In<double, 1> length,
+                                                           In<double, 1> power, In<double, 1> weights) {
+  const tasks::Tokens text = checked(ids, offsets, vocabulary);
+  check_tables(text, rows, gain, length);
+  require(power.size() > ids.size(), "the table of powers must reach to the number of tokens");
+  require(text.units() > 0 && (text.units() + 1) * (weights.size() + 1) < kMostCells, "no units, or too many");
+  tasks::GranularCuts cuts;
+  {
+    nb::gil_scoped_release nogil;
+    cuts = tasks::granular_cuts(text, view(rows), view(gain), view(length), view(power), view(weights));
+  }
+  return {to_numpy(std::move(cuts.cuts)), to_numpy(std::move(cuts.offsets))};
 }
 
 std::pair<Positions, bool> compact_cuts(In<double, 2> vectors, Offsets sizes, double penalty, std::size_t segments,
@@ -96,9 +123,12 @@ void bind_segmentation(nb::module_& m) {
         "Share of the cells around each cell of a symmetric matrix that are lower.");
   m.def("divide", &divide, "matrix"_a, "exact"_a,
         "Cuts in the order in which they make a text denser inside its segments, and the densities.");
-  m.def("probable_cuts", &probable_cuts, "ids"_a, "offsets"_a, "vocabulary"_a, "sizes"_a, nb::kw_only(), "gain"_a,
-        "length"_a, "penalty"_a, "segments"_a, "shortest"_a, "longest"_a,
+  m.def("probable_cuts", &probable_cuts, "ids"_a, "offsets"_a, "vocabulary"_a, "sizes"_a, nb::kw_only(), "rows"_a,
+        "gain"_a, "length"_a, "penalty"_a, "segments"_a, "shortest"_a, "longest"_a,
         "Cuts of least description length, and whether there are any.");
+  m.def("granular_cuts", &granular_cuts, "ids"_a, "offsets"_a, "vocabulary"_a, nb::kw_only(), "rows"_a, "gain"_a,
+        "length"_a, "power"_a, "weights"_a,
+        "Cuts of least description length for each weight of the lengths of segments, and the first cut of each.");
   m.def("compact_cuts", &compact_cuts, "vectors"_a, "sizes"_a, nb::kw_only(), "penalty"_a, "segments"_a, "shortest"_a,
         "longest"_a, "Cuts of least squared deviation, and whether there are any.");
 }

@@ -214,26 +214,63 @@ Division divide(std::span<const float> matrix, std::size_t n, bool exact) {
   return answer;
 }
 
-Cuts probable_cuts(const Tokens& text, std::span<const double> gain, std::span<const double> length,
-                   const Limits& limits) {
+Cuts probable_cuts(const Tokens& text, std::span<const std::int64_t> rows, std::span<const double> gain,
+                   std::span<const double> length, const Limits& limits) {
   const std::size_t n = text.units();
   Table table(n, limits.segments);
-  std::vector<std::int32_t> count(text.vocabulary);
+  std::vector<std::int64_t> next(rows.begin(), rows.end());  // entry of the table for one more token of each word
   for (std::size_t i = 0; i < n; ++i) {
     if (!table.fixed() && table.cost(0, i) == kNever) continue;
     double seen = 0.0;
     std::size_t j = i;
     for (; j < n; ++j) {
-      for (std::int64_t p = text.offsets[j]; p < text.offsets[j + 1]; ++p) seen += gain[count[text.ids[p]]++];
+      for (std::int64_t p = text.offsets[j]; p < text.offsets[j + 1]; ++p) seen += gain[next[text.ids[p]]++];
       if (static_cast<std::size_t>(limits.sizes[j + 1] - limits.sizes[i]) > limits.longest) break;
       if (!allowed(limits, i, j + 1)) continue;
       const auto words = static_cast<std::size_t>(text.offsets[j + 1] - text.offsets[i]);
       table.offer(i, j + 1, length[words] - seen + limits.penalty);
     }
     for (std::size_t u = i; u < std::min(j + 1, n); ++u)
-      for (std::int64_t p = text.offsets[u]; p < text.offsets[u + 1]; ++p) count[text.ids[p]] = 0;
+      for (std::int64_t p = text.offsets[u]; p < text.offsets[u + 1]; ++p) next[text.ids[p]] = rows[text.ids[p]];
   }
   return table.cuts();
+}
+
+GranularCuts granular_cuts(const Tokens& text, std::span<const std::int64_t> rows, std::span<const double> gain,
+                           std::span<const double> length, std::span<const double> power,
+                           std::span<const double> weights) {
+  const std::size_t n = text.units(), many = weights.size();
+  std::vector<double> cost((n + 1) * many, kNever);
+  std::vector<std::int32_t> from((n + 1) * many, 0);
+  std::fill_n(cost.begin(), many, 0.0);
+  std::vector<std::int64_t> next(rows.begin(), rows.end());
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* before = cost.data() + i * many;
+    double seen = 0.0;
+    for (std::size_t j = i; j < n; ++j) {
+      for (std::int64_t p = text.offsets[j]; p < text.offsets[j + 1]; ++p) seen += gain[next[text.ids[p]]++];
+      const auto words = static_cast<std::size_t>(text.offsets[j + 1] - text.offsets[i]);
+      const double segment = length[words] - seen;
+      double* after = cost.data() + (j + 1) * many;
+      std::int32_t* begin = from.data() + (j + 1) * many;
+      for (std::size_t k = 0; k < many; ++k) {
+        const double total = before[k] + (segment + weights[k] * power[words]);
+        const bool less = total < after[k];
+        after[k] = less ? total : after[k];
+        begin[k] = less ? static_cast<std::int32_t>(i) : begin[k];
+      }
+    }
+    for (std::int64_t p = text.offsets[i]; p < text.offsets[n]; ++p) next[text.ids[p]] = rows[text.ids[p]];
+  }
+  GranularCuts answer;
+  answer.offsets.push_back(0);
+  for (std::size_t k = 0; k < many; ++k) {
+    for (auto j = static_cast<std::size_t>(from[n * many + k]); j > 0; j = static_cast<std::size_t>(from[j * many + k]))
+      answer.cuts.push_back(static_cast<std::int32_t>(j));
+    std::ranges::reverse(answer.cuts.begin() + answer.offsets.back(), answer.cuts.end());
+    answer.offsets.push_back(static_cast<std::int64_t>(answer.cuts.size()));
+  }
+  return answer;
 }
 
 Cuts compact_cuts(std::span<const double> vectors, std::size_t dimensions, const Limits& limits) {

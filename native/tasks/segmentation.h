@@ -7,6 +7,7 @@
 //   rank_matrix      share of the cells around a cell that are lower: O(n^2 r^2)
 //   divide           splits a text again and again where the density inside the segments grows most: O(n^2)
 //   probable_cuts    the segmentation of least description length: O(units * tokens)
+//   granular_cuts    the same at several granularities, from one pass over all segments
 //   compact_cuts     the segmentation of least squared deviation from the means of its segments: O(units^2 d) at most
 //
 // References: Hearst (1997), TextTiling; Choi (2000), domain independent linear text segmentation; Utiyama & Isahara
@@ -58,10 +59,21 @@ struct Cuts {
   bool possible;
 };
 
-// cost of a segment of n tokens = length[n] - sum over its tokens of gain[how many of that word came before it there];
-// both tables [tokens + 1]
-Cuts probable_cuts(const Tokens& text, std::span<const double> gain, std::span<const double> length,
-                   const Limits& limits);
+// cost of a segment of n tokens = length[n] - sum over its tokens w of gain[rows[w] + how many w came before it there];
+// length [tokens + 1], rows [vocabulary] with room for all tokens of each word behind its row
+Cuts probable_cuts(const Tokens& text, std::span<const std::int64_t> rows, std::span<const double> gain,
+                   std::span<const double> length, const Limits& limits);
+
+struct GranularCuts {
+  std::vector<std::int32_t> cuts;     // of all granularities, one after the other, rising in each
+  std::vector<std::int64_t> offsets;  // [weights + 1] first cut of each
+};
+
+// The best cuts for each weight, where a segment of n tokens costs what `probable_cuts` says and weight * power[n] more;
+// power [tokens + 1]. O(units * tokens + weights * units^2) time, O(weights * units) memory.
+GranularCuts granular_cuts(const Tokens& text, std::span<const std::int64_t> rows, std::span<const double> gain,
+                           std::span<const double> length, std::span<const double> power,
+                           std::span<const double> weights);
 
 // cost of a segment = sum |v - mean|^2 over its units; vectors [units][dimensions]
 Cuts compact_cuts(std::span<const double> vectors, std::size_t dimensions, const Limits& limits);

@@ -1,6 +1,7 @@
 """Cutting texts by topic: where one subject ends and the next begins, and chunks for retrieval.
 
-automatic     TopicSegmenter: the method that suits the length of a text; METHODS by name
+automatic     TopicSegmenter: the cut that suits a text; METHODS by name
+stability     how fine a text is to be cut: the granularity at which little changes
 tiling        TextTiling, LSITiling, Hearst: minima of a signal over the gaps, or the optimum in a latent space
 c99           C99: ranks of the similarities of sentences
 probability   MaximumProbability: the cut that makes the words most probable

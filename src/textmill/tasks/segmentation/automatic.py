@@ -1,11 +1,11 @@
-"""A method for any text: short texts by maximum probability, long ones by a latent space and maximum probability.
+"""A method for any text: the cut that is most stable under changes of its granularity.
 
-Short texts (up to `long_from` tokens) are cut as `MaximumProbability` does, which finds the number of segments itself.
-In a long text that prior finds every change of subject inside a chapter. There the number of segments is the number of
-deep minima of a latent signal (contexts of 240 tokens, 10 dimensions, depth 0.8), and maximum probability says where
-they are: it places a given number of boundaries better than minima do.
+How fine a text is to be cut is not known beforehand: a stream of news has a boundary every hundred words, a volume of
+chapters every few thousand, a chapter none. `stability` finds cuts from fine to coarse under two models of words, and
+takes the one that changes least with the granularity. Where a number of segments is given, the most probable cut of
+that many segments is taken (`probability`), in units of sentences, or of 20 tokens in long texts.
 
-Cost: that of both. References: see `probability` and `tiling`.
+Cost: linear in the length of the text; with a number of segments that of `probability`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from textmill.model import check_choice, check_range
 from textmill.tasks.segmentation.baselines import EveryGap, Fixed, NoBoundary, Random
 from textmill.tasks.segmentation.c99 import C99
 from textmill.tasks.segmentation.probability import MaximumProbability
-from textmill.tasks.segmentation.segmenter import Proposal, Segmenter
-from textmill.tasks.segmentation.signals import Space
+from textmill.tasks.segmentation.segmenter import Proposal, Segmenter, gaps_of, unit_similarities
+from textmill.tasks.segmentation.stability import stable_boundaries
 from textmill.tasks.segmentation.texts import TokenizedText
 from textmill.tasks.segmentation.tiling import Hearst, LSITiling, TextTiling
 
@@ -40,10 +40,11 @@ METHODS: dict[str, Callable[..., Segmenter]] = {
 
 
 class TopicSegmenter(Segmenter):
-    """Cut a text by topic, by the method that suits its length.
+    """Cut a text by topic, as finely as the text itself suggests.
 
     Parameters:
-        long_from: Tokens from which a text is long.
+        long_from: Tokens from which a given number of boundaries is looked for between runs of 20 tokens instead of
+            sentences.
         tokenizer: A `Tokenizer`, or an object with `spans(text)`; None for words.
 
     >>> mill, sky = "The mill wheel grinds grain.", "A planet orbits its star."
@@ -55,22 +56,16 @@ class TopicSegmenter(Segmenter):
         self.long_from = long_from
         self.tokenizer = tokenizer
 
-    space: Space | None = None  # of a text that comes in blocks (streams.py)
-
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
         check_range("long_from", self.long_from, at_least=0, whole=True)
-        if len(text) <= self.long_from:
-            proposal = MaximumProbability()._boundaries(text, n_segments)
-            return Proposal(proposal.boundaries, None, {"chosen": "probability"})
-        tiling = LSITiling(context=12, n_dimensions=10, threshold=0.8)
-        tiling.space = self.space
-        signal = tiling._boundaries(text, None)
-        count = len(signal.boundaries) + 1 if n_segments is None else n_segments
-        details = {"chosen": "probability, as many segments as the latent signal has"}
-        if count == 1:
-            return Proposal(signal.boundaries, signal.gaps, details)
-        places = MaximumProbability(units="sequence")._boundaries(text, count)
-        return Proposal(places.boundaries, signal.gaps, details)
+        units = text.pieces
+        gaps = gaps_of(units[1:-1], unit_similarities(text, units[1:-1]))
+        if n_segments is not None:
+            long = len(text) > self.long_from
+            places = MaximumProbability(units="sequence" if long else "sentence")._boundaries(text, n_segments)
+            return Proposal(places.boundaries, gaps, {"chosen": "probability"})
+        boundaries, names = stable_boundaries(text, units)
+        return Proposal(boundaries, gaps, {"chosen": ", ".join(names)})
 
 
 def segmenter_of(method: str, **options: Any) -> Segmenter:

@@ -36,7 +36,7 @@ class MaximumProbability(Segmenter):
     """Find the segmentation under which the words of a text are most probable.
 
     Parameters:
-        units: "sentence", or "sequence" for runs of `sequence_tokens` tokens.
+        units: "sentence" (long ones in pieces), or "sequence" for runs of `sequence_tokens` tokens.
         sequence_tokens: Tokens of a sequence.
         penalty: Cost of a segment; None for the logarithm of the number of tokens, as the prior has it.
         tokenizer: A `Tokenizer`, or an object with `spans(text)`; None for words.
@@ -57,15 +57,15 @@ class MaximumProbability(Segmenter):
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
         check_choice("units", self.units, ["sentence", "sequence"])
         check_range("sequence_tokens", self.sequence_tokens, at_least=1, whole=True)
-        units = text.sentences if self.units == "sentence" else text.sequences(self.sequence_tokens)
+        units = text.pieces if self.units == "sentence" else text.sequences(self.sequence_tokens)
         ids, offsets, vocabulary = text.content(units)
         if self.penalty is not None:
             check_range("penalty", self.penalty, at_least=0)
         penalty = float(np.log(max(1, len(ids)))) if self.penalty is None else float(self.penalty)
         gain, length = laplace(len(ids), vocabulary)
         cuts, _ = native.probable_cuts(
-            ids, offsets, vocabulary, units, gain=gain, length=length, penalty=penalty,
-            segments=min(len(units) - 1, n_segments or 0), shortest=0, longest=_UNLIMITED,
+            ids, offsets, vocabulary, units, rows=np.zeros(vocabulary, np.int64), gain=gain, length=length,
+            penalty=penalty, segments=min(len(units) - 1, n_segments or 0), shortest=0, longest=_UNLIMITED,
         )  # fmt: skip
         return Proposal(units[cuts])
 

@@ -30,7 +30,7 @@ from textmill.tasks.segmentation.segments import Segments
 from textmill.tasks.segmentation.signals import Gaps, depth_scores
 from textmill.tasks.segmentation.texts import TokenizedText, tokenized
 
-__all__ = ["Precut", "Proposal", "Segmenter", "gaps_of", "snapped"]
+__all__ = ["Precut", "Proposal", "Segmenter", "gaps_of", "snapped", "unit_similarities"]
 
 REACH = 40  # tokens over which a boundary may be moved to a break
 
@@ -213,11 +213,11 @@ def _candidates(text: TokenizedText, gaps: Gaps | None, breaks: Ints | None) -> 
     elif gaps is not None and len(gaps):
         return gaps.positions, gaps.similarity
     else:
-        places = text.sentences[1:-1]
-    return places, _similarities(text, places)
+        places = text.pieces[1:-1]
+    return places, unit_similarities(text, places)
 
 
-def _similarities(text: TokenizedText, places: Ints) -> Floats:
+def unit_similarities(text: TokenizedText, places: Ints) -> Floats:
     """Cosines of the six units before and behind each of these places."""
     units = np.concatenate([[0], places, [len(text)]]).astype(np.int64)
     out = np.empty(len(places))

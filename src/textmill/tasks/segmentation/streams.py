@@ -4,10 +4,10 @@ The stream is read until about `chunk_size` tokens are at hand, these are segmen
 given out; the last one, whose end is not yet seen, begins the next block. A segment that alone fills the room is given
 out as it is. Boundaries therefore come at most one block later than their place.
 
-Methods that look at a latent space (`LSITiling`, and `TopicSegmenter` for blocks that are long) do not decompose each
-block anew: all blocks share one space (`StreamedSpace`), the decomposition of all contexts so far, into which those of
-a block are merged (LSA, one pass) and in which old ones fade. A block of three segments would else have a space of its
-own whose dimensions tell apart what is inside one topic.
+`LSITiling`, which looks at a latent space, does not decompose each block anew: all blocks share one space
+(`StreamedSpace`), the decomposition of all contexts so far, into which those of a block are merged (LSA, one pass) and
+in which old ones fade. A block of three segments would else have a space of its own whose dimensions tell apart what is
+inside one topic.
 
 Cost: that of the method on blocks and one merge for each; memory is `room` tokens and the space.
 Reference: Řehůřek (2011), Scalability of semantic analysis, chapters 3 and 5.

@@ -31,6 +31,9 @@ _LINE = re.compile(r"\n")
 _LINE_END = re.compile(r"[.!?;:\"'”’。！？।)\]]\s*$")
 _LINES_LIKE_SENTENCES = 0.8
 _SENTENCES_A_LINE = 1.5
+_LONGEST, _PIECE = 60, 30  # tokens of a sentence that is kept whole, and of the pieces of others
+_CONTENT = 0.75  # share of tokens above which function words were not recognised
+_PARTS = 10  # of a text, over which function words are spread
 _ENGLISH = 0.25  # share of English function words that only English texts have
 
 
@@ -72,6 +75,18 @@ class TokenizedText:
             return self._units(match.end() for match in _LINE.finditer(self.text))
         return self._units(begin for begin, _ in spans)
 
+    @cached_property
+    def pieces(self) -> Ints:
+        """First token of each sentence, those of more than 60 tokens in pieces of about 30; the number of tokens.
+
+        What has no marks (a transcript, a table) is one long sentence.
+        """
+        lengths = np.diff(self.sentences)
+        parts = np.where(lengths > _LONGEST, np.round(lengths / _PIECE), 1).astype(np.int64)
+        within = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+        starts = np.repeat(self.sentences[:-1], parts) + within * np.repeat(lengths, parts) // np.repeat(parts, parts)
+        return np.append(starts, len(self)).astype(np.int64)
+
     def breaks(self, kind: str) -> Ints:
         """Tokens that begin a paragraph, sentence or line, but for the first token of the text."""
         check_choice("snap", kind, ["paragraph", "sentence", "line"])
@@ -88,7 +103,8 @@ class TokenizedText:
         """Tokens that are no function words, as stems: their numbers, the first in each unit, how many differ.
 
         Function words are recognised from the text itself, as `Vocabulary(stop_words="auto")` does from a corpus, with
-        a unit in the place of a document; stems are those of English where the function words are.
+        a unit in the place of a document; in texts too short for that, frequent words that are spread evenly are left
+        out. Stems are those of English where the function words are.
         """
         content, terms = self._words(units)
         numbers: dict[str, int] = {}
@@ -107,11 +123,23 @@ class TokenizedText:
         listed = np.array([term in _FUNCTION_WORDS for term in self.terms], bool)
         english = len(self) > 0 and count[listed].sum() >= _ENGLISH * len(self)
         dropped = listed if english else np.array([term in function_words for term in self.terms], bool)
+        if not english and len(self) and count[~dropped].sum() > _CONTENT * len(self):
+            dropped |= self._spread(count)
         terms = self.terms
         if english:
             stem = _stemmer()
             terms = [stem(term) or term for term in terms]
         return ~dropped[self.ids], terms
+
+    def _spread(self, count: Ints) -> Masks:
+        """Words that are frequent and in about as many tenths of the text as chance would put them in."""
+        part = np.arange(len(self)) * _PARTS // len(self)
+        pairs = np.unique(part * len(self.terms) + self.ids) % len(self.terms)
+        parts = np.bincount(pairs, minlength=len(self.terms))
+        expected = _PARTS * (1 - (1 - 1 / _PARTS) ** count)
+        frequent = (count >= 4) & (count >= 0.003 * len(self))
+        spread: Masks = frequent & (parts >= 0.8 * expected)
+        return spread
 
 
 def tokenized(text: str | TokenizedText, tokenizer: Any = None) -> TokenizedText:
