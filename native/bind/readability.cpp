@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -58,8 +59,12 @@ class Meter {
       : meter_(points(vowels), interned(patterns), values_of(values, patterns.size()), interned(exceptions),
                values_of(counts, exceptions.size()), interned(familiar), pairs(endings)) {}
 
-  // A row of TextCounts for each text.
-  Numpy<std::int64_t, 1> count(nb::list texts, std::size_t threads) const {
+  // A row of TextCounts for each text; abbreviations are folded.
+  Numpy<std::int64_t, 1> count(nb::list texts, const std::vector<std::string>& abbreviations,
+                               std::size_t threads) const {
+    std::vector<std::u32string> known;
+    for (const std::string& abbreviation : abbreviations) known.push_back(points(abbreviation));
+    std::sort(known.begin(), known.end());
     std::vector<corpus::Text> views;
     std::vector<nb::object> owners;
     for (const nb::handle text : texts) {
@@ -72,7 +77,7 @@ class Meter {
     std::vector<std::int64_t> flat;
     {
       nb::gil_scoped_release nogil;
-      tasks::count_texts(meter_, views, counts, threads);
+      tasks::count_texts(meter_, views, known, counts, threads);
       flat.reserve(counts.size() * tasks::kTextCounts);
       for (const tasks::TextCounts& c : counts)
         flat.insert(flat.end(), {c.words, c.sentences, c.syllables, c.polysyllables, c.letters, c.difficult,
@@ -306,7 +311,8 @@ void bind_readability(nb::module_& m) {
       .def(nb::init<std::string, nb::list, Ids, nb::list, Ids, nb::list,
                     std::vector<std::pair<std::string, std::string>>>(),
            "vowels"_a, "patterns"_a, "values"_a, "exceptions"_a, "counts"_a, "familiar"_a, "endings"_a)
-      .def("count", &Meter::count, "texts"_a, nb::kw_only(), "threads"_a, "Eight counts of each text, row by row.")
+      .def("count", &Meter::count, "texts"_a, "abbreviations"_a, nb::kw_only(), "threads"_a,
+           "Eight counts of each text, row by row.")
       .def("facts", &Meter::facts, "words"_a, "Syllables, letters, word or not, familiar or not, of folded words.")
       .def("vowel_groups", &Meter::vowel_groups, "words"_a, "Number of groups of vowels of each word.");
   m.def("tally", &tally, "documents"_a, "sentences"_a, "type"_a, "types"_a, "mask"_a, "out"_a.noconvert(),

@@ -129,7 +129,7 @@ bool WordMeter::familiar(std::string_view folded) const {
 }
 
 WordFacts WordMeter::facts(std::string_view folded) const {
-  WordFacts facts{0, 0, false, true};
+  WordFacts facts{0, 0, false, true, true};
   bool letter = false, first = true, clitic = folded == "n't" || folded == "n\u2019t";
   for_each_point(folded, [&](char32_t c) {
     clitic |= first && is_apostrophe(c);
@@ -139,12 +139,13 @@ WordFacts WordMeter::facts(std::string_view folded) const {
   });
   facts.word = facts.letters > 0 && !clitic;
   if (facts.letters > 0) facts.syllables = syllables(folded);
+  facts.number = !letter;
   if (letter) facts.familiar = familiar(folded);
   return facts;
 }
 
-void count_texts(const WordMeter& meter, std::span<const corpus::Text> texts, std::span<TextCounts> out,
-                 std::size_t threads) {
+void count_texts(const WordMeter& meter, std::span<const corpus::Text> texts,
+                 std::span<const std::u32string> abbreviations, std::span<TextCounts> out, std::size_t threads) {
   for (std::size_t d = 0; d < texts.size(); ++d) corpus::require_no_surrogate(texts[d], d);
   base::parallel_blocks(texts.size(), kBlock, threads, [&](std::size_t begin, std::size_t end) {
     KnownWords words(meter);
@@ -154,16 +155,18 @@ void count_texts(const WordMeter& meter, std::span<const corpus::Text> texts, st
     const corpus::WordRules rules;
     for (std::size_t d = begin; d < end; ++d) {
       TextCounts counts;
-      corpus::split_sentences(texts[d], {}, sentences);
+      corpus::split_sentences(texts[d], abbreviations, sentences);
       std::size_t sentence = 0, last = std::numeric_limits<std::size_t>::max();
       corpus::visit(texts[d], [&](auto units) {
         corpus::scan_words(units, rules, [&](std::size_t from, std::size_t to) {
           while (sentence < sentences.size() && sentences[sentence].end <= from) ++sentence;
-          counts.sentences += sentence != last;
-          last = sentence;
           const std::size_t used = corpus::detail::append(units, from, to, true, false, buffer, 0);
           const std::uint32_t id = words.id({buffer.bytes.data(), used});
           const WordFacts& facts = words[id];
+          if (!facts.number && sentence != last) {
+            ++counts.sentences;
+            last = sentence;
+          }
           seen.resize(words.size());
           ++counts.words;
           counts.syllables += facts.syllables;
@@ -176,6 +179,7 @@ void count_texts(const WordMeter& meter, std::span<const corpus::Text> texts, st
           seen[id] = d + 1;
         });
       });
+      if (counts.sentences == 0 && counts.words > 0) counts.sentences = 1;  // of numbers alone
       out[d] = counts;
     }
   });

@@ -22,6 +22,7 @@ struct WordFacts {
   std::int32_t syllables;
   std::int32_t letters;  // and digits
   bool word;             // has a letter or digit, and is no clitic such as 's or n't
+  bool number;           // has no letter
   bool familiar;         // or has no letter
 };
 
@@ -61,7 +62,8 @@ struct TextCounts {
 inline constexpr std::size_t kTextCounts = 8;
 inline constexpr std::int32_t kPolysyllable = 3;  // syllables
 inline constexpr std::int32_t kLongWord = 7;      // letters
-void count_texts(const WordMeter& meter, std::span<const corpus::Text> texts, std::span<TextCounts> out,
-                 std::size_t threads);
+// A sentence has a word that is no number: the 1. of a list is none. Sentences do not end after `abbreviations` (as in corpus/sentences.h).
+void count_texts(const WordMeter& meter, std::span<const corpus::Text> texts,
+                 std::span<const std::u32string> abbreviations, std::span<TextCounts> out, std::size_t threads);
 
 }  // namespace textmill::tasks

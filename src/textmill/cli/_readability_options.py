@@ -46,6 +46,10 @@ _Syllables = Annotated[Path | None, typer.Option(metavar="FILE", help="Rules of 
 _Familiar = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Familiar words, one on each line; default: English.")
 ]
+_Abbreviations = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Abbreviations that end no sentence, one on each line; default: English."),
+]
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Annotating:
     reduce: _Reduce = False
     syllables: _Syllables = None
     familiar: _Familiar = None
+    abbreviations: _Abbreviations = None
 
     def tools(self) -> dict[str, Any]:
         """Tagger, parser, folder of WordNet and resources, as `ReadabilityGrader` takes them."""
@@ -68,7 +73,7 @@ class Annotating:
             "tagger": None if self.tagger is None else load(self.tagger),
             "parser": None if self.parser is None else load(self.parser),
             "wordnet": None if self.wordnet is None else str(self.wordnet),
-            "resources": resources_of(self.syllables, self.familiar),
+            "resources": resources_of(self.syllables, self.familiar, self.abbreviations),
             "reduce": self.reduce,
         }
 
@@ -127,7 +132,7 @@ class Learning:
         str,
         typer.Option(help="What learns: logistic, ordinal, svm, ordinal-svm, regression or majority."),
     ] = "logistic"
-    l2: Annotated[str, typer.Option(help="L2 penalty of logistic and ordinal; auto: by cross-validation.")] = "1"
+    l2: Annotated[str, typer.Option(help="L2 penalty of logistic and ordinal; auto: by cross-validation.")] = "auto"
     orders: Annotated[int, typer.Option("--orders", min=1, max=9, help="Longest n-grams of language models.")] = 5
     smoothing: Annotated[
         str, typer.Option(help="Smoothing: witten-bell, katz, good-turing, absolute or jelinek-mercer.")
@@ -235,12 +240,23 @@ def annotated(texts: list[str], ids: list[str], annotating: Annotating) -> list[
     return documents
 
 
-def resources_of(syllables: Path | None, familiar: Path | None) -> Any:
+def resources_of(syllables: Path | None, familiar: Path | None, abbreviations: Path | None = None) -> Any:
     """Resources from files; None where English will do."""
-    if syllables is None and familiar is None:
+    if syllables is None and familiar is None and abbreviations is None:
         return None
-    from textmill.tasks.readability import LanguageResources, read_familiar_words, read_syllable_rules
+    from textmill.tasks.readability import (
+        LanguageResources,
+        read_abbreviations,
+        read_familiar_words,
+        read_syllable_rules,
+    )
 
     vowels, patterns = (None, None) if syllables is None else read_syllable_rules(syllables)
     words = None if familiar is None else read_familiar_words(familiar)
-    return LanguageResources(vowels=vowels, patterns=patterns, familiar=words, endings=None if familiar is None else ())
+    return LanguageResources(
+        vowels=vowels,
+        patterns=patterns,
+        familiar=words,
+        endings=None if familiar is None else (),
+        abbreviations=None if abbreviations is None else read_abbreviations(abbreviations),
+    )

@@ -49,6 +49,10 @@ def score(
     familiar: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Familiar words, one on each line; default: English.")
     ] = None,
+    abbreviations: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Abbreviations that end no sentence, one on each line; default: English."),
+    ] = None,
     *,
     reading: Reading,
     jobs: Jobs = None,
@@ -68,7 +72,7 @@ def score(
     names = list(FORMULAS) if formulas == "all" else _listed(formulas)
     for name in names:
         check_choice("--formulas", name, FORMULAS)
-    resources = resources_of(syllables, familiar)
+    resources = resources_of(syllables, familiar, abbreviations)
     table = Printed({"words": "", "sentences": "", **dict.fromkeys(names, ".2f"), "id": ""}, json=json)
     documents = at_least_one(reading.documents(data), "texts", data)
     while chunk := list(islice(documents, 20_000)):
@@ -158,13 +162,14 @@ def predict(
     ] = None,
     *,
     reading: Reading,
+    jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
     """Print level, expected number of the level (0 for the easiest), probability of each level and id of each text.
 
     Example: textmill readability predict grader.mill letter.txt
     """
-    loaded = _load(model)
+    loaded = _load(model, jobs)
     documents = list(at_least_one(reading.documents(data), "texts", data))
     texts = [document.text for document in documents]
     ids = [document.id for document in documents]
@@ -205,7 +210,7 @@ def evaluate(
 
     if model is not None:
         texts = graded(data, reading, levels)
-        loaded = _load(model)
+        loaded = _load(model, jobs)
         order = loaded.classes_.tolist()
         grades = loaded.grade(annotated(texts.texts, texts.ids, annotating), ids=texts.ids)
         gold = np.array([order.index(level) for level in texts.levels])
@@ -320,6 +325,7 @@ def explain(
     k: Annotated[int, answers("Number of sentences to show.")] = 3,
     *,
     reading: Reading,
+    jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
     """Print what each group of features adds to the level of each text, and the sentences that make it hard.
@@ -330,7 +336,7 @@ def explain(
     """
     from textmill.tasks.readability import explain_groups, hardest_sentences
 
-    loaded = _load(model)
+    loaded = _load(model, jobs)
     table = Printed({"id": "", "what": "", "part": "+.3f", "detail": ""}, json=json)
     for document in at_least_one(reading.documents(data), "texts", data):
         for row in explain_groups(loaded, document.text):
@@ -340,11 +346,11 @@ def explain(
             table.row(id=document.id, what=f"sentence {hard.sentence}", part=hard.difficulty, detail=hard.text)
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, jobs: int | None) -> Any:
     from textmill.model import load
     from textmill.tasks import ReadabilityGrader
 
-    return load(path, expect=ReadabilityGrader)
+    return load(path, expect=ReadabilityGrader).with_jobs(jobs)
 
 
 def _listed(text: str) -> list[str]:

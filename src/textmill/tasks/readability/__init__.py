@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from textmill.tasks.readability.resources import (
         LanguageResources,
         learn_syllable_rules,
+        read_abbreviations,
         read_endings,
         read_familiar_words,
         read_syllable_rules,
@@ -154,6 +155,7 @@ __all__ = [
     "order_levels",
     "prepare",
     "prepare_graded",
+    "read_abbreviations",
     "read_annotated",
     "read_annotated_conllu",
     "read_annotated_trees",
@@ -188,7 +190,8 @@ __getattr__, __dir__ = deferred(
         "perplexities": "LevelModels TokenArrays information_gain",
         "preparation": "PreparedTexts prepare prepare_graded",
         "protocol": "ComparedSet CrossValidated FeatureSet compare_sets cross_validate formula_levels standard_sets",
-        "resources": "LanguageResources learn_syllable_rules read_endings read_familiar_words read_syllable_rules",
+        "resources": "LanguageResources learn_syllable_rules read_abbreviations read_endings read_familiar_words "
+        "read_syllable_rules",
         "sample": "sample_graded_texts",
         "selection": "GroupStep NestedSelection add_one_best feature_filter merit select_nested",
         "wordnet": "WordNet",

@@ -1,6 +1,7 @@
 """Annotations made by models that the user has trained, and by stated rules.
 
-    sentences, tokens   as UAX #29 has them, contractions cut as in the Penn Treebank (do n't, mill 's)
+    sentences, tokens   as UAX #29 has them, but for abbreviations (Mr.) and lines that are wrapped (lines.py);
+                        contractions cut as in the Penn Treebank (do n't, mill 's)
     tags                by a tagger, such as a `CRF` trained on words and tags
     trees               by a parser, such as a `TreebankGrammar`: an object with `parse(sentences, tags) -> trees`, or a
                         function; a sentence of more than 100 tokens is left without a tree
@@ -19,7 +20,7 @@ is made only where it is missing. Cost: that of tagger and parser, else linear.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from textmill.errors import DataError
 from textmill.progress import track
 from textmill.sequence import token_spans
 from textmill.tasks.readability.documents import AnnotatedText, Mention
+from textmill.tasks.readability.lines import unwrap_lines
 from textmill.tasks.readability.resources import LanguageResources
 
 __all__ = ["Annotator", "cut_text"]
@@ -74,7 +76,9 @@ class Annotator:
         documents = []
         for number, text in enumerate(texts_of(texts)):
             name = ids[number] if ids is not None else f"text {number + 1}"
-            documents.append(text if isinstance(text, AnnotatedText) else cut_text(text, name=name))
+            if not isinstance(text, AnnotatedText):
+                text = cut_text(text, name=name, abbreviations=self.resources.stops())
+            documents.append(text)
         documents = self._parsed(self._tagged(documents))
         return [self._completed(document) for document in track(documents, "annotating", unit="texts")]
 
@@ -139,17 +143,18 @@ class Annotator:
         return flags
 
 
-def cut_text(text: str, *, name: str = "") -> AnnotatedText:
-    """Cut a text into sentences and tokens, contractions apart.
+def cut_text(text: str, *, name: str = "", abbreviations: Collection[str] = ()) -> AnnotatedText:
+    """Cut a text into sentences and tokens, contractions apart; no sentence ends after `abbreviations`.
 
     >>> cut_text("The mill's wheel doesn't turn.").sentences
     [['The', 'mill', "'s", 'wheel', 'does', "n't", 'turn', '.']]
     """
     if not isinstance(text, str):
         raise DataError(f"a text must be a str, not a value of type {type(text).__name__}", source=name or None)
+    text = unwrap_lines(text)
     sentences, paragraphs = [], []
     paragraph, at = 0, 0
-    for begin, end in sentence_spans(text):
+    for begin, end in sentence_spans(text, abbreviations=abbreviations):
         paragraph += len(_BLANK_LINE.findall(text[at:begin]))
         at = begin
         part = text[begin:end]

@@ -1,6 +1,6 @@
 """Features of annotated texts that nothing has to be learned for: each with a name, a group and the layers it needs.
 
-N words, S sentences with a word; words as in layers.py.
+N words, S sentences with a word that is no number; words as in layers.py.
 
 | group | features | needs |
 |---|---|---|

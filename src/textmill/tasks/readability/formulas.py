@@ -32,6 +32,7 @@ from textmill.arrays import Floats, Ints
 from textmill.corpus import texts_of
 from textmill.model import effective_jobs
 from textmill.tables import Table
+from textmill.tasks.readability.lines import unwrap_lines
 from textmill.tasks.readability.resources import LanguageResources
 
 __all__ = ["FORMULAS", "TextCounts", "count_texts"]
@@ -110,6 +111,7 @@ def count_texts(
     >>> int(counts.words[0]), int(counts.sentences[0]), int(counts.syllables[0])
     (7, 2, 9)
     """
-    meter = (LanguageResources() if resources is None else resources).meter()
-    rows = meter.count(list(texts_of(texts)), threads=effective_jobs(n_jobs)).reshape(-1, 8)
+    own = LanguageResources() if resources is None else resources
+    plain = [unwrap_lines(text) for text in texts_of(texts)]
+    rows = own.meter().count(plain, list(own.stops()), threads=effective_jobs(n_jobs)).reshape(-1, 8)
     return TextCounts(*(np.ascontiguousarray(column) for column in rows.T))

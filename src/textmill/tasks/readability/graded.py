@@ -24,6 +24,8 @@ import numpy as np
 from textmill.corpus import BadRecords, read_documents, split_sentences
 from textmill.errors import DataError
 from textmill.tasks.readability.formulas import count_texts
+from textmill.tasks.readability.lines import unwrap_lines
+from textmill.tasks.readability.resources import LanguageResources
 
 __all__ = ["GradedTexts", "is_article", "order_levels", "read_graded_texts", "reduce_text"]
 
@@ -80,7 +82,8 @@ def is_article(text: str) -> bool:
     >>> is_article("Who turns the wheel? What is flour? Where is the mill?")
     False
     """
-    sentences = split_sentences(text)
+    text = unwrap_lines(text)
+    sentences = split_sentences(text, abbreviations=LanguageResources().stops())
     lines = [line for line in text.splitlines() if line.strip()]
     if len(sentences) < _FEW_SENTENCES or len(text.split()) < _FEW_WORDS:
         return False

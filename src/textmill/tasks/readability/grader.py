@@ -115,7 +115,7 @@ class ReadabilityGrader(Classifier, Model):
         features: Sequence[str] = DEFAULT_FEATURES,
         length: bool = True,
         kind: str = "logistic",
-        l2: float | None = 1.0,
+        l2: float | None = None,
         kernel: str = "rbf",
         cost: float | None = None,
         gamma: float | None = None,
@@ -213,6 +213,14 @@ class ReadabilityGrader(Classifier, Model):
             return None
         models = LevelModels(n_jobs=self.n_jobs) if self.models is None else self.models
         return LevelModels(**models.get_params(deep=False))
+
+    def with_jobs(self, n_jobs: int | None) -> Self:
+        """Let the grader and the models in it work with as many threads; None for all cores."""
+        own = [self, self.tagger, self.parser, self.external, getattr(self, "models_", None)]
+        for one in own:
+            if hasattr(one, "n_jobs"):
+                one.n_jobs = n_jobs
+        return self
 
     def annotator(self) -> Annotator:
         """Return what annotates texts."""

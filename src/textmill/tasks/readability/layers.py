@@ -74,9 +74,10 @@ class Layers:
             raise DataError("the text has no words; leave it out", source=texts[at].id or f"text {at + 1}")
         self.place: Ints = words_before[:-1] - np.repeat(words_before[self.bounds[:-1]], np.diff(self.bounds))
         self.place = np.minimum(self.place, np.repeat(self.n_words, np.diff(self.bounds)) - 1)
-        in_sentence = np.diff(words_before[self.sentences]) > 0
-        flags = np.concatenate([[0], np.cumsum(in_sentence)])
-        self.n_sentences: Ints = np.diff(flags[self.documents])  # those with a word
+        lettered = np.array([any(map(str.isalpha, name)) for name in self.names], dtype=bool)
+        letters_before = np.concatenate([[0], np.cumsum(self.word & lettered[self.type])])
+        flags = np.concatenate([[0], np.cumsum(np.diff(letters_before[self.sentences]) > 0)])
+        self.n_sentences: Ints = np.maximum(np.diff(flags[self.documents]), 1)  # those with a word that is no number
 
     def has(self, layer: str) -> bool:
         """Whether every text has a layer."""

@@ -11,7 +11,8 @@
 
 Columns are centred and divided by their deviation in training; a missing value is the mean of training, a column
 without any value is left out. C and gamma of `svm` are chosen on grids by cross-validation over groups of the training
-rows, if they are not given, and so is the L2 penalty when it is None.
+rows, if they are not given, and so is the L2 penalty, by the likelihood of the rows that are held out; the strongest is
+tried first, until two in a row bring nothing.
 
 References: Frank & Hall (2001), A simple approach to ordinal classification; Platt (1999).
 """
@@ -32,7 +33,8 @@ from textmill.model import Estimator, Model, check_choice, check_fitted, check_r
 __all__ = ["KINDS", "LevelLearner", "deal_groups"]
 
 KINDS = ("logistic", "ordinal", "svm", "ordinal-svm", "regression", "majority")
-PENALTIES = (10.0, 1.0, 0.1, 0.01)
+PENALTIES = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.01)  # the strongest first
+_WORSE = 2  # penalties in a row without a gain that end the search
 COSTS, GAMMAS = (0.1, 1.0, 10.0, 100.0), (0.1, 1.0)  # gamma times the number of columns
 _INNER = 5  # folds of choices
 
@@ -101,7 +103,7 @@ class LevelLearner(Estimator, Model):
         self,
         *,
         kind: str = "logistic",
-        l2: float | None = 1.0,
+        l2: float | None = None,
         kernel: str = "rbf",
         cost: float | None = None,
         gamma: float | None = None,
@@ -255,13 +257,20 @@ class LevelLearner(Estimator, Model):
                 yield fold != k, fold == k
 
     def _chosen_l2(self, Z: Floats, level: Ints, groups: list[Any]) -> float:
-        scores = np.zeros(len(PENALTIES))
+        """The penalty with the highest likelihood of rows that were held out; without folds 1."""
         parts = list(self._parts(level, groups))
-        for (inside, outside), (at, l2) in product(parts, enumerate(PENALTIES)):
-            one = LevelLearner(**{**self.get_params(deep=False), "l2": l2}).fit(Z[inside], level[inside])
-            p = one.predict_proba(Z[outside])[np.arange(int(outside.sum())), level[outside]]
-            scores[at] += np.log(np.maximum(p, 1e-12)).sum()
-        return PENALTIES[int(scores.argmax())] if parts else 1.0
+        best, chosen, worse = -np.inf, 1.0, 0
+        for l2 in PENALTIES if parts else ():
+            score = 0.0
+            for inside, outside in parts:
+                one = LevelLearner(**{**self.get_params(deep=False), "l2": l2}).fit(Z[inside], level[inside])
+                p = one.predict_proba(Z[outside])[np.arange(int(outside.sum())), level[outside]]
+                score += float(np.log(np.maximum(p, 1e-12)).sum())
+            if score > best:
+                best, chosen, worse = score, l2, 0
+            elif (worse := worse + 1) == _WORSE:
+                break
+        return chosen
 
     def _machine(self, cost: float, gamma: float, columns: int) -> PairwiseSVM:
         kernel = "linear" if self.kind == "ordinal-svm" else self.kernel

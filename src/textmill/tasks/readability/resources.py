@@ -4,11 +4,13 @@
 
 A word of `exceptions` has the number given there. Hyphens part a word into several, apostrophes are left out, a number
 has one syllable. A word is familiar if it is in the list, or is one of the list with an ending (`endings`: ending, and
-what stood in its place), also after a doubled letter (`stopped`); what has no letter is familiar.
+what stood in its place), also after a doubled letter (`stopped`); what has no letter is familiar. A full stop that ends
+one of `abbreviations` ends no sentence.
 
 English comes with the package: 201 patterns that `learn_syllable_rules` found in the CMU dictionary, the 2,941 words of
-Dale and Chall, the endings that their rules let pass, and the tags of Penn and of Universal Dependencies. Files for
-another language are plain text: `vowels` and a pattern with its value on each line; words; endings.
+Dale and Chall, the endings that their rules let pass, titles, months and initials as abbreviations, and the tags of
+Penn and of Universal Dependencies. Files for another language are plain text: `vowels` and a pattern with its value on
+each line; words; endings; abbreviations.
 
 Learning is greedy: of all parts of up to `longest` letters with marks at both ends, the one whose +1 or -1 makes most
 words right is taken, until none gains `min_gain`. Cost: parts x rules.
@@ -36,6 +38,7 @@ __all__ = [
     "CLASSES",
     "LanguageResources",
     "learn_syllable_rules",
+    "read_abbreviations",
     "read_endings",
     "read_familiar_words",
     "read_syllable_rules",
@@ -65,6 +68,7 @@ class LanguageResources(Estimator, Model):
         familiar: Words that every reader knows, folded.
         endings: Endings that leave a word familiar, as pairs of an ending and what stood in its place.
         tags: Tags of each class, such as {"nouns": ["NN*", "NOUN"]}; see `CLASSES`.
+        abbreviations: Words with a full stop after which a sentence goes on.
 
     >>> english = LanguageResources()
     >>> english.syllables(["mill", "readability", "created", "whirled"]).tolist()
@@ -84,6 +88,7 @@ class LanguageResources(Estimator, Model):
         familiar: Collection[str] | None = None,
         endings: Sequence[tuple[str, str]] | None = None,
         tags: Mapping[str, Sequence[str]] | None = None,
+        abbreviations: Collection[str] | None = None,
     ) -> None:
         self.vowels = vowels
         self.patterns = patterns
@@ -91,6 +96,7 @@ class LanguageResources(Estimator, Model):
         self.familiar = familiar
         self.endings = endings
         self.tags = tags
+        self.abbreviations = abbreviations
 
     def meter(self) -> Any:
         """Return the kernel that counts texts and words by these resources."""
@@ -101,6 +107,16 @@ class LanguageResources(Estimator, Model):
         endings = _english_endings() if self.endings is None else tuple((a, b) for a, b in self.endings)
         key = (self.vowels or vowels, tuple(own.items()), tuple(counts.items()), familiar, endings)
         return _meter(*key)
+
+    def stops(self) -> tuple[str, ...]:
+        """Return the abbreviations after which no sentence ends, folded.
+
+        >>> "mr." in LanguageResources().stops(), LanguageResources(abbreviations=["Sr."]).stops()
+        (True, ('sr.',))
+        """
+        if self.abbreviations is None:
+            return _english_abbreviations()
+        return tuple(sorted({word.casefold() for word in self.abbreviations}))
 
     def syllables(self, words: Iterable[str]) -> NDArray[np.int32]:
         """Return the number of syllables of each word."""
@@ -191,6 +207,24 @@ def read_endings(source: Source) -> list[tuple[str, str]]:
     return endings
 
 
+def read_abbreviations(source: Source) -> list[str]:
+    r"""Read abbreviations, one on each line, each with its full stop.
+
+    >>> import io
+    >>> read_abbreviations(io.BytesIO(b"Mr.\nDr.\n"))
+    ['mr.', 'dr.']
+    """
+    words = []
+    for number, line in open_lines(source):
+        word = line.strip().casefold()
+        if not word or word.startswith("#"):
+            continue
+        if not word.endswith(".") or len(word.split()) > 1:
+            raise DataError(f"a word with its full stop is expected, such as 'Mr.', got {line!r}", line=number)
+        words.append(word)
+    return words
+
+
 def learn_syllable_rules(
     words: Iterable[str],
     syllables: Iterable[int],
@@ -273,6 +307,11 @@ def _english_words() -> tuple[str, ...]:
 @cache
 def _english_endings() -> tuple[tuple[str, str], ...]:
     return tuple(read_endings(_english("endings.txt")))
+
+
+@cache
+def _english_abbreviations() -> tuple[str, ...]:
+    return tuple(sorted(read_abbreviations(_english("abbreviations.txt"))))
 
 
 def _english(name: str) -> str:
