@@ -87,7 +87,7 @@ def test_a_treebank_is_transferred(tmp_path: Path) -> None:
     symbols = ["--isymbols", tmp_path / "symbols.txt", "--osymbols", tmp_path / "symbols.txt"]
     call("fst", "compile", *symbols, "--keep_isymbols", machine, tmp_path / "machine.fst")
     assert call(*without, "--acceptor", tmp_path / "machine.fst").startswith("parameter\tmean")
-    call(*without, code=1)
+    call(*without, code=2)
 
 
 def test_a_forest_is_printed(tmp_path: Path) -> None:
@@ -128,3 +128,38 @@ def test_errors_and_warnings_speak_of_options(tmp_path: Path, capsys: pytest.Cap
         assert left.value.code == code
         assert complaint in errors
         assert "()" not in errors
+
+
+def test_a_model_with_a_machine_is_whole_in_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "source.mrg").write_text("(S (NP (JJ old) (NN mills)) (VP (VBP turn)))\n" * 3, encoding="utf-8")
+    (tmp_path / "orders.txt").write_text("NP: JJ NN | NN JJ\n", encoding="utf-8")
+    (tmp_path / "symbols.txt").write_text("<eps> 0\nJJ 1\nNN 2\nVBP 3\n", encoding="utf-8")
+    (tmp_path / "arcs.txt").write_text("0 1 NN 0.1\n1 2 JJ\n2 3 VBP\n0 4 JJ 4\n4 2 NN\n3\n", encoding="utf-8")
+    names = {name: str(tmp_path / name) for name in ("source.mrg", "orders.txt", "symbols.txt", "arcs.txt", "bad.txt")}
+    machine, model = str(tmp_path / "machine.fst"), str(tmp_path / "model.mill")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as end:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return int(end.value.code or 0), out, err
+
+    run(
+        "fst",
+        "compile",
+        "--acceptor",
+        f"--isymbols={names['symbols.txt']}",
+        "--keep_isymbols",
+        names["arcs.txt"],
+        machine,
+    )
+    fit = ["transfer", "run", names["source.mrg"], "--families", names["orders.txt"], "--max-iter", "20", "-o", model]
+    assert run(*fit, "--acceptor", machine)[0] == 0
+    code, out, err = run("transfer", "best", model)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["(S (NP (NN mills) (JJ old)) (VP (VBP turn)))"] * 3
+    assert len(run("transfer", "sample", model, "-k", "2")[1].splitlines()) == 6
+    assert "pass one of --text, --language-model and --acceptor" in run(*fit)[2]
+    (tmp_path / "bad.txt").write_text("NP: JJ NN | NN JJ\nthe old mill\n", encoding="utf-8")
+    fit[fit.index(names["orders.txt"])] = names["bad.txt"]
+    assert f"{names['bad.txt']}:2: 'the old mill' has no colon" in run(*fit, "--acceptor", machine)[2]

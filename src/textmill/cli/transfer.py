@@ -66,10 +66,15 @@ def run(
     from textmill.corpus import open_lines, read_text
     from textmill.model import check_choice
     from textmill.tasks.transfer import TreebankTransfer
+    from textmill.trees import parse_families
 
     check_choice("summary", summary, ("parameters", "sticks", "events"))
+    if sum(source is not None for source in (text, language_model, acceptor)) != 1:
+        raise typer.BadParameter("pass one of --text, --language-model and --acceptor")
+    declared = read_text(families)
+    parse_families(declared, source=str(families))
     model = TreebankTransfer(
-        families=read_text(families),
+        families=declared,
         fringe=fringe,
         order=order,
         full=full,
@@ -212,7 +217,7 @@ def forest(
         for rule in forest_rules(_load(model, None), tree):
             table.row(node=rule.node, below=" ".join(rule.below), probability=rule.probability)
         return
-    packed = OrderModel(parse_families(read_text(str(families)))).forest(tree, fringe=fringe)
+    packed = OrderModel(parse_families(read_text(str(families)), source=str(families))).forest(tree, fringe=fringe)
     typer.echo(packed.dot() if dot else "\n".join(weave([packed], binarize=binarize).triples()), nl=not dot)
 
 

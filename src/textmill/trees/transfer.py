@@ -85,8 +85,8 @@ class Family:
         return tuple(places[category].pop(0) for category in self.orders[target])
 
 
-def parse_families(text: str) -> list[Family]:
-    """The families of a text, one per line; # begins a comment.
+def parse_families(text: str, *, source: str | None = None) -> list[Family]:
+    """The families of a text, one per line; # begins a comment. `source` names the file in messages.
 
     >>> [str(family) for family in parse_families("S: NP VP | VP NP   # verb first")]
     ['S: NP VP | VP NP']
@@ -98,13 +98,17 @@ def parse_families(text: str) -> list[Family]:
             continue
         labels, colon, orders = content.partition(":")
         if not colon:
-            raise DataError(f"line {number}: {content!r} has no colon; write 'NP: JJ NN | NN JJ'")
+            fault = f"{content!r} has no colon; write 'NP: JJ NN | NN JJ'"
+            raise DataError(
+                fault if source else f"line {number}: {fault}", source=source, line=number if source else None
+            )
         try:
             families.append(Family(tuple(labels.split()), tuple(tuple(one.split()) for one in orders.split("|"))))
         except DataError as fault:
-            raise DataError(f"line {number}: {fault}") from None
+            own = str(fault) if source else f"line {number}: {fault}"
+            raise DataError(own, source=source, line=number if source else None) from None
     if not families:
-        raise DataError("no family is declared; write lines such as 'NP: JJ NN | NN JJ'")
+        raise DataError("no family is declared; write lines such as 'NP: JJ NN | NN JJ'", source=source)
     return families
 
 

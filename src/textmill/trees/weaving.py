@@ -56,7 +56,10 @@ class Acceptor:
         """
         table = machine.input_symbols
         if table is None:
-            raise DataError("the machine has no input symbols, which are the words; set them with its symbol tables")
+            raise DataError(
+                "the machine has no input symbols, which are the words; set them with its symbol tables, or "
+                "compile it with --isymbols and --keep_isymbols"
+            )
         arcs = []
         for state in machine.states():
             for arc in machine.arcs(state):
@@ -65,6 +68,32 @@ class Acceptor:
                 arcs.append((state, table.symbol(arc.ilabel), arc.nextstate, float(np.exp(-float(arc.weight)))))
         finals = {q: float(np.exp(-float(machine.final(q)))) for q in machine.states() if machine.is_final(q)}
         return cls.of(machine.start, arcs, finals)
+
+    def to_list(self) -> list[Any]:
+        """Start, arcs and final states as plain lists.
+
+        >>> Acceptor.of(0, [(0, "a", 1, 0.5)], {1: 1.0}).to_list()
+        [0, [[0, 'a', 1, 0.5]], [[1, 1.0]]]
+        """
+        return [self.start, [list(arc) for arc in self.arcs], [list(final) for final in self.finals.items()]]
+
+    @classmethod
+    def from_list(cls, values: Sequence[Any]) -> Acceptor:
+        """The acceptor of such lists.
+
+        >>> Acceptor.from_list([0, [[0, "a", 1, 0.5]], [[1, 1.0]]]).finals
+        {1: 1.0}
+        """
+        try:
+            start, arcs, finals = values
+            edges = [(int(a), str(word), int(b), float(weight)) for a, word, b, weight in arcs]
+            ends = {int(q): float(weight) for q, weight in finals}
+            states = [int(start), *ends, *(q for edge in edges for q in (edge[0], edge[2]))]
+        except (TypeError, ValueError):
+            raise DataError("an acceptor is a list of its start, its arcs and its final states") from None
+        if min(states) < 0:
+            raise DataError("states of an acceptor are numbered from 0")
+        return cls.of(int(start), edges, ends)
 
 
 class ForestRule(NamedTuple):

@@ -362,3 +362,14 @@ def test_bad_trees_are_named() -> None:
     with pytest.raises(DataError, match="tree 1 has other words"):
         evaluate([SOURCE], [parse_tree("(S (a x))")])
     assert FringeCounts([["a"]], order=3, constant=1.0).prior([(("a",), "$")])[1].tolist() == [2.0]
+
+
+def test_a_model_of_the_format_before_still_gives_its_trees() -> None:
+    old = load(Path(__file__).parents[2] / "files" / "tasks" / "transfer-1.mill", expect=TreebankTransfer)
+    assert str(old.best()[0][0][0]) == "(S (NP (NN mill) (JJ old)) (VP (VBZ turns)))"
+
+
+def test_an_acceptor_of_a_file_is_checked() -> None:
+    for values in ([0], [0, [[0, "a"]], []], [-1, [], []]):
+        with pytest.raises(DataError, match="acceptor"):
+            Acceptor.from_list(values)

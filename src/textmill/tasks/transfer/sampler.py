@@ -24,10 +24,11 @@ import numpy as np
 
 from textmill.arrays import Floats
 from textmill.corpus import Tree, parse_tree
-from textmill.errors import DataError
+from textmill.errors import DataError, ModelFileError
 from textmill.model import (
     Estimator,
     Model,
+    Saved,
     StringTable,
     check_choice,
     check_fitted,
@@ -90,11 +91,12 @@ class TreebankTransfer(Estimator, Model):
         row_counts_: Mean number of nodes that each row was used for.
         trace_: Log likelihood of the source trees (em, variational: the objective) by chain and iteration.
         n_iter_: Iterations done.
+        acceptor_: Start, arcs and final states of the acceptor, empty without one.
         converged_: Whether R-hat of all well identified parameters is below 1.1, or the tolerance was reached.
     """
 
     takes: ClassVar[str] = "sequences"
-    format_version: ClassVar[int] = 1
+    format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {
         "sources_": "sentence: str",
         "histories_": "event: str",
@@ -106,7 +108,7 @@ class TreebankTransfer(Estimator, Model):
         "row_counts_": "row",
         "trace_": "chain iteration",
     }
-    state: ClassVar[dict[str, Any]] = {"n_iter_": int, "converged_": bool}
+    state: ClassVar[dict[str, Any]] = {"n_iter_": int, "converged_": bool, "acceptor_": list}
 
     sources_: StringTable
     histories_: StringTable
@@ -119,6 +121,7 @@ class TreebankTransfer(Estimator, Model):
     trace_: Floats
     n_iter_: int
     converged_: bool
+    acceptor_: list[Any]
     _woven: WovenForests
 
     def __init__(
@@ -180,6 +183,7 @@ class TreebankTransfer(Estimator, Model):
         self.sources_ = StringTable(str(tree) for tree in sources)
         model = OrderModel(parse_families(self.families))
         self._woven = woven = self._weave(model, sources, acceptor)
+        self.acceptor_ = [] if acceptor is None else acceptor.to_list()
         _check_families(model, woven)
         rows = Rows.even(model.row, self.prior, sticks=self.sticks)
         events = self._events(woven, corpus, language_model, acceptor)
@@ -374,16 +378,32 @@ class TreebankTransfer(Estimator, Model):
         check_fitted(self)
         if "_woven" not in vars(self):
             model = OrderModel(parse_families(self.families))
-            woven = self._weave(model, [parse_tree(text) for text in self.sources_], None)
+            acceptor = Acceptor.from_list(self.acceptor_) if self.acceptor_ else None
+            if acceptor is not None and len(acceptor.arcs) + acceptor.n_states != len(self.weights_):
+                raise ModelFileError("arcs and states of the acceptor are not as many as their weights")
+            woven = self._weave(model, [parse_tree(text) for text in self.sources_], acceptor)
+            if acceptor is not None:
+                self._woven = woven
+                return woven
             number = {(h, w): at for at, (h, w) in enumerate(zip(self.histories_, self.words_, strict=True))}
             if len(woven.events) != len(number):
-                raise DataError("the model was made with an acceptor, which a file does not hold; fit it again")
+                raise DataError(
+                    "the model was made with an acceptor, which files of its time did not hold; fit it again"
+                )
             order = [number[" ".join(history), word] for history, word in woven.events]
             self.weights_, self.event_draws_ = self.weights_[order], self.event_draws_[:, :, order]
             self.histories_ = StringTable(" ".join(history) for history, _ in woven.events)
             self.words_ = StringTable(word for _, word in woven.events)
             self._woven = woven
         return self._woven
+
+    @classmethod
+    def upgrade(cls, saved: Saved) -> Saved:
+        """Format 1 did not hold acceptors."""
+        if saved.fitted:
+            saved.state["acceptor_"] = []
+        saved.format = 2
+        return saved
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_woven"}
