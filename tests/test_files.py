@@ -326,3 +326,13 @@ def test_many_writers_of_one_file_leave_one_whole_content(tmp_path: Path) -> Non
         writer.join()
     assert faults == []
     assert only(tmp_path) == ["file"]
+
+
+def test_a_pipe_that_has_no_name_is_written_to_directly() -> None:
+    """/dev/stdout is a link to one, where the output of a command goes to another."""
+    reader, writer = os.pipe()
+    with replacing(f"/dev/fd/{writer}") as file:
+        file.write(b"mill")
+    os.close(writer)
+    with open(reader, "rb") as file:
+        assert file.read() == b"mill"

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "base/parallel.h"
+#include "bind/bulk.h"
 #include "bind/texts.h"
 #include "corpus/arpa.h"
 #include "corpus/pairs.h"
@@ -173,14 +175,22 @@ class Terms {
         }
       } else {
         const std::vector<corpus::TokenStream> streams = corpus::tokenize(held.view(), how, threads);
+        std::vector<std::vector<std::int32_t>> known(streams.size());  // by number in its stream, in the table
+        std::vector<std::size_t> begin;                                // of the tokens of each stream
         const std::unique_lock lock(mutex_);
-        for (const corpus::TokenStream& stream : streams) {
-          std::vector<std::int32_t> known(stream.table.size());
-          for (std::size_t t = 0; t < known.size(); ++t) known[t] = table_->insert(stream.table[t]);
-          for (const std::uint32_t token : stream.tokens) ids.push_back(known[token]);
+        for (std::size_t s = 0; s < streams.size(); ++s) {
+          const corpus::TokenStream& stream = streams[s];
+          known[s].resize(stream.table.size());
+          for (std::size_t t = 0; t < known[s].size(); ++t) known[s][t] = table_->insert(stream.table[t]);
           const auto base = offsets.back();
+          begin.push_back(static_cast<std::size_t>(base));
           for (const std::size_t end : stream.document_ends) end_document(base, end);
         }
+        ids.resize(static_cast<std::size_t>(offsets.back()));
+        base::parallel_for(streams.size(), threads, [&](std::size_t s) {
+          std::int32_t* at = ids.data() + begin[s];
+          for (const std::uint32_t token : streams[s].tokens) *at++ = known[s][token];
+        });
       }
     }
     return nb::make_tuple(to_numpy(std::move(offsets)), to_numpy(std::move(ids)));
@@ -265,19 +275,20 @@ class Terms {
   std::shared_mutex mutex_;
 };
 
-nb::bytes format_ngrams(In<std::uint8_t, 1> names, In<std::int64_t, 1> offsets, In<std::int32_t, 2> words,
-                        In<double, 1> log_probability, In<double, 1> back_off, bool last) {
+// The bytes of lines, in an array: nothing is copied.
+Numpy<std::uint8_t, 1> format_ngrams(In<std::uint8_t, 1> names, In<std::int64_t, 1> offsets, In<std::int32_t, 2> words,
+                                     In<double, 1> log_probability, In<double, 1> back_off, bool last) {
   require(words.shape(0) == log_probability.size() && words.shape(0) == back_off.size(), "an n-gram needs two numbers");
-  check_strings(view(names), view(offsets));
-  std::string text;
+  base::Bulk<char> text;
   {
     nb::gil_scoped_release nogil;
+    check_strings(view(names), view(offsets));
     const corpus::Names table{view(names), view(offsets)};
     for (const std::int32_t id : view(words))
       require(id >= 0 && static_cast<std::size_t>(id) < table.size(), "word ", id, " is out of range");
     text = corpus::format_ngrams(table, view(words), view(log_probability), view(back_off), last);
   }
-  return nb::bytes(text.data(), text.size());
+  return bulk_to_numpy<std::uint8_t>(std::move(text));
 }
 
 nb::tuple count_hashed(nb::list documents, const Rules& rules, std::size_t columns, bool with_sign, std::size_t threads,

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "base/all_of.h"
-#include "base/bulk.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "bind/bulk.h"
 #include "lm/counting.h"
 #include "lm/editing.h"
 #include "lm/leave_out.h"
@@ -48,19 +48,10 @@ void check_word(const char* what, std::int32_t word, std::size_t words) {
   require(word >= 0 && static_cast<std::size_t>(word) < words, what, " is ", word, ", no word");
 }
 
-// As to_numpy, of a vector in large pages.
-template <class T>
-Numpy<T, 1> bulk_to_numpy(base::Bulk<T>&& values) {
-  auto owned = std::make_unique<base::Bulk<T>>(std::move(values));
-  const std::size_t size = owned->size();
-  T* data = owned->data();
-  nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<base::Bulk<T>*>(p); });
-  return Numpy<T, 1>(data, {size}, owner);
-}
-
 nb::tuple to_python(lm::Counted&& made) {
-  return nb::make_tuple(to_numpy(std::move(made.level)), bulk_to_numpy(std::move(made.word)),
-                        bulk_to_numpy(std::move(made.first)), bulk_to_numpy(std::move(made.count)));
+  return nb::make_tuple(to_numpy(std::move(made.level)), bulk_to_numpy<std::int32_t>(std::move(made.word)),
+                        bulk_to_numpy<std::int32_t>(std::move(made.first)),
+                        bulk_to_numpy<std::int64_t>(std::move(made.count)));
 }
 
 nb::tuple count(Levels offsets, Ids tokens, std::size_t order, std::size_t words, std::int32_t begin, std::int32_t end,

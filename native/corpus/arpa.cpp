@@ -98,11 +98,11 @@ NgramLines parse_ngrams(std::string_view block, std::size_t order, TermTable& wo
   return out;
 }
 
-std::string format_ngrams(const Names& table, std::span<const std::int32_t> words,
-                          std::span<const double> log_probability, std::span<const double> back_off, bool last) {
+base::Bulk<char> format_ngrams(const Names& table, std::span<const std::int32_t> words,
+                               std::span<const double> log_probability, std::span<const double> back_off, bool last) {
   const std::size_t lines = log_probability.size();
   const std::size_t order = lines == 0 ? 0 : words.size() / lines;
-  std::string out(lines * (kLongestNumber + 12 * order), '\0');
+  base::Bulk<char> out(lines * (kLongestNumber + 12 * order));
   std::size_t used = 0;
   std::vector<std::string_view> names(order);
   NumberWriter probabilities, back_offs;  // apart: the many values of the one would push out the few of the other

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/bulk.h"
 #include "base/fault.h"
 #include "corpus/counting.h"
 
@@ -37,7 +37,7 @@ struct Names {  // the words by number: a view
 };
 
 // The lines of n-grams [0, log_probability.size()); back-offs are written unless `last` (the highest order has none).
-std::string format_ngrams(const Names& table, std::span<const std::int32_t> words,
-                          std::span<const double> log_probability, std::span<const double> back_off, bool last);
+base::Bulk<char> format_ngrams(const Names& table, std::span<const std::int32_t> words,
+                               std::span<const double> log_probability, std::span<const double> back_off, bool last);
 
 }  // namespace textmill::corpus

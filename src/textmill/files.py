@@ -51,7 +51,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     name = os.fspath(path)
     target = os.path.realpath(name)
     try:
-        old = os.stat(target).st_mode
+        old = os.stat(name).st_mode
     except FileNotFoundError:
         old = None
     if old is not None and not stat.S_ISREG(old):

@@ -20,7 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ from textmill.errors import DataError
 from textmill.model import StringTable, effective_jobs
 
 __all__ = ["Arpa", "ArpaOrder", "read_arpa", "write_arpa"]
+
+T = TypeVar("T")
 
 _BLOCK = 1 << 21
 _SENT = 1 << 23  # bytes that go to the disk together
@@ -100,11 +102,13 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None 
         if order.words.ndim != 2 or order.words.shape[1] != n:
             raise DataError(f"n-grams of order {n} have {order.words.shape[-1]} words", source=name)
 
-    def lines(n: int, part: slice) -> bytes:
+    def lines(n: int, part: slice) -> NDArray[np.uint8]:
         order = model.orders[n - 1]
         words = np.ascontiguousarray(order.words[part], dtype=np.int32)
         numbers = (np.ascontiguousarray(x[part], np.float64) for x in (order.log_probability, order.back_off))
-        text: bytes = native.format_ngrams(model.words.bytes, model.words.offsets, words, *numbers, n == last)
+        text: NDArray[np.uint8] = native.format_ngrams(
+            model.words.bytes, model.words.offsets, words, *numbers, n == last
+        )
         return text
 
     with binary_writer(path) as out, ThreadPoolExecutor(1) as disk:
@@ -117,7 +121,7 @@ def write_arpa(path: str | os.PathLike[str], model: Arpa, *, n_jobs: int | None 
             step = max(1, _BLOCK // (32 * n))
             parts = [slice(start, start + step) for start in range(0, len(order.log_probability), step)]
             for text in _in_order(partial(lines, n), parts, effective_jobs(n_jobs)):
-                on_disk.follow(out.write(text))
+                on_disk.follow(out.write(text.data))
         out.write(b"\n\\end\\\n")
 
 
@@ -148,13 +152,13 @@ def _check_words(words: StringTable, source: str) -> None:
         raise DataError("a word is empty, which ARPA files cannot hold", source=source)
 
 
-def _in_order(work: Callable[[slice], bytes], parts: Sequence[slice], threads: int) -> Iterator[bytes]:
+def _in_order(work: Callable[[slice], T], parts: Sequence[slice], threads: int) -> Iterator[T]:
     """What `work` makes of the parts, in their order; this thread takes the next part that no other has begun."""
     if threads == 1:
         yield from map(work, parts)
         return
     rest = iter(parts)
-    waiting: deque[tuple[slice, Future[bytes]]] = deque()  # few at a time: memory is theirs
+    waiting: deque[tuple[slice, Future[T]]] = deque()  # few at a time: memory is theirs
     with ThreadPoolExecutor(threads - 1) as pool:
         while True:
             waiting.extend((part, pool.submit(work, part)) for part in islice(rest, 2 * threads - len(waiting)))
@@ -163,7 +167,7 @@ def _in_order(work: Callable[[slice], bytes], parts: Sequence[slice], threads: i
             if not waiting[0][1].done():
                 own = next((i for i, (_, text) in enumerate(waiting) if text.cancel()), None)
                 if own is not None:
-                    part, text = waiting[own][0], Future[bytes]()
+                    part, text = waiting[own][0], Future[T]()
                     text.set_result(work(part))
                     waiting[own] = part, text
             yield waiting.popleft()[1].result()
