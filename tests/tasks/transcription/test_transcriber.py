@@ -330,3 +330,11 @@ def test_pairs_without_an_alignment_have_the_numbers_of_the_input() -> None:
         model = Transcriber(n_jobs=1, **settings).fit(words, outputs)
         assert set(model.unaligned_) <= {60, 61}
         assert 61 in model.unaligned_ or settings.get("refit") is False
+
+
+def test_empty_sets_are_refused_in_words() -> None:
+    words, outputs = sample_names()
+    with pytest.raises(DataError, match="no development words to choose by"):
+        Transcriber().fit(words, outputs, [], [])
+    with pytest.raises(DataError, match="no words to evaluate"):
+        evaluate_transcriptions([], [])

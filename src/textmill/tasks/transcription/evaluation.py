@@ -103,7 +103,9 @@ def evaluate_transcriptions(
     candidates: Sequence[Sequence[Any]], references: Sequence[Sequence[Any]]
 ) -> TranscriptionScores:
     """Compare candidates of words, best first, with their right outputs; each is a string or a list of symbols."""
-    if len(candidates) != len(references) or not len(references):
+    if not len(references):
+        raise DataError("there are no words to evaluate; pass at least one")
+    if len(candidates) != len(references):
         raise DataError(f"there are {len(candidates)} lists of candidates for {len(references)} words")
     answers = [[_normal(one) for one in row] for row in candidates]
     right = [list(dict.fromkeys(_normal(one) for one in row)) for row in references]

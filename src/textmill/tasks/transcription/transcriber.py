@@ -183,6 +183,8 @@ class Transcriber(Estimator, Model):
         dev = None if X_dev is None else _pairs(X_dev, [] if y_dev is None else y_dev)
         if not own.words:
             raise DataError("there are no pairs to learn from; pass at least one")
+        if dev is not None and not dev.words:
+            raise DataError("there are no development words to choose by; pass some, or none to keep words apart")
         _check_sides(own)
         everything = Pairs(own.words + added.words, own.outputs + added.outputs)
         self.text_output_ = all(isinstance(output, str) for output in everything.outputs)
