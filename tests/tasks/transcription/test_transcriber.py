@@ -338,3 +338,13 @@ def test_empty_sets_are_refused_in_words() -> None:
         Transcriber().fit(words, outputs, [], [])
     with pytest.raises(DataError, match="no words to evaluate"):
         evaluate_transcriptions([], [])
+
+
+def test_a_few_odd_pairs_do_not_make_the_units_of_all_others_long() -> None:
+    words, outputs = sample_names()
+    apart = len(words) // 4
+    train = ([*words[apart:], "ka"], [*outputs[apart:], "カタカナデス" * 2])
+    model = Transcriber(n_jobs=1, script="katakana").fit(*train, words[:apart], outputs[:apart])
+    (choice,) = [one for one in model.choices_ if one["what"] == "symbols of a letter at most"]
+    assert choice["chosen"] == min(choice["errors"], key=int)
+    assert max(part["parameters"]["max_output"] for part in model.plan_) <= int(choice["chosen"])

@@ -8,7 +8,8 @@ No setting goes by language: each choice is tried on the data and the error on d
        and conditional random fields over letters, of several penalties and windows
     4. the weights of the parts (joining.py); what gets none is left out
 
-m is the smallest number of output symbols for a letter with which nearly all training pairs can be aligned. Large sets
+m is the smallest number of output symbols for a letter with which most training pairs can be aligned, or nearly all, if
+that is another number and makes fewer errors: a few odd pairs must not make the units of all others long. Large sets
 get fewer trials: choices hardly move there, and each takes longer. Cost: some fifteen pair models and four fields.
 """
 
@@ -35,7 +36,7 @@ __all__ = ["Choice", "Pairs", "Plan", "fit_parts", "plain_plan", "search_plan"]
 
 _LARGE = 200_000  # letters of training words from which on fewer settings are tried
 _HUGE = 5_000_000  # and no field over letters
-_ALIGNED = 0.998  # share of training pairs that units must be able to align
+_MOSTLY, _ALMOST_ALL = 0.95, 0.998  # shares of training pairs that units of one letter must be able to align
 _USEFUL = 0.9  # share of them that units which are tried beside others must be able to align
 _MOST = 6  # output symbols of a letter
 # of the search of models that are joined: others bring what one misses
@@ -81,9 +82,9 @@ class Plan(NamedTuple):
     notation: str
 
 
-def _single_letters(pairs: Pairs, form: str, notation: str) -> dict[str, Any]:
-    """Units 1 x m of the smallest m with which nearly all pairs can be aligned."""
-    return {"max_input": 1, "max_output": _least_units(pairs, form, Notation(notation), _ALIGNED)}
+def _single_letters(pairs: Pairs, form: str, notation: str, share: float = _MOSTLY) -> dict[str, Any]:
+    """Units 1 x m of the smallest m with which this share of pairs can be aligned."""
+    return {"max_input": 1, "max_output": _least_units(pairs, form, Notation(notation), share)}
 
 
 def _least_units(pairs: Pairs, form: str, notation: Notation, share: float) -> int:
@@ -173,16 +174,21 @@ def search_plan(
     chosen = choose("form of inputs / notation of outputs", tried)
     best_form, best_notation = chosen.split(" / ")
     large = size > _LARGE
+    single = _single_letters(train, best_form, best_notation)
+    longer = _single_letters(train, best_form, best_notation, _ALMOST_ALL)
+    if longer != single:  # for the sake of a few pairs
+        m, more = single["max_output"], longer["max_output"]
+        tried = {str(m): tried[chosen], str(more): error(base(best_form, best_notation, max_output=more))}
+        single["max_output"] = int(choose("symbols of a letter at most", tried))
     orders = (6, 8) if large else _ORDERS
-    order = int(choose("order", {str(n): error(base(best_form, best_notation, order=n)) for n in orders}))
+    order = int(choose("order", {str(n): error(base(best_form, best_notation, **single, order=n)) for n in orders}))
     smoothing = "modified-kneser-ney"
     if not large:
-        tried = {s: error(base(best_form, best_notation, order=order, smoothing=s)) for s in _SMOOTHINGS}
+        tried = {s: error(base(best_form, best_notation, **single, order=order, smoothing=s)) for s in _SMOOTHINGS}
         smoothing = choose("smoothing", tried)
 
-    plans = _plans(
-        train, best_form, best_notation, [n for n in notations if n != best_notation], order, smoothing, size
-    )
+    others = [n for n in notations if n != best_notation]
+    plans = _plans(train, best_form, best_notation, others, single, order, smoothing, size)
     parts = _fitted(plans, view, n_jobs)
     table, _ = candidates_of(parts, words, k)
     weights = join_weights(table, references)
@@ -206,9 +212,15 @@ def plain_plan(train: Pairs, *, script: str | None, form: str | None, order: int
 
 
 def _plans(
-    train: Pairs, form: str, notation: str, others: list[str], order: int, smoothing: str, size: int
+    train: Pairs,
+    form: str,
+    notation: str,
+    others: list[str],
+    single: dict[str, Any],
+    order: int,
+    smoothing: str,
+    size: int,
 ) -> list[Plan]:
-    single = _single_letters(train, form, notation)
     m = single["max_output"]
     two = max(m - 1, _least_units(train, form, Notation(notation), _USEFUL))
     plans: list[Plan] = []
