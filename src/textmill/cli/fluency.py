@@ -38,14 +38,17 @@ class Judge:
     """What the judge looks at and how it learns."""
 
     features: Annotated[
-        str, typer.Option(help="What to look at, with commas: class:2, word:3, pos:3, code4:2 and the like.")
-    ] = "class:2"
-    classes: Annotated[int, typer.Option(help="Number of word classes.")] = 100
+        str, typer.Option(help="What to look at, with commas: class:2, fine:1, word:3, pos:3, code4:2 and the like.")
+    ] = "class:2,fine:1"
+    classes: Annotated[int, typer.Option(help="Number of word classes; for fine four times as many.")] = 50
     max_length: Annotated[int, typer.Option(help="Number of words of the longest chunk that has a class.")] = 1
     kernel: Annotated[str, typer.Option(help="Kernel: polynomial, rbf or linear.")] = "polynomial"
     degree: Annotated[int, typer.Option(min=1, max=4, help="Degree of the polynomial kernel.")] = 2
     gamma: Annotated[float, typer.Option(help="Factor of the distance in rbf.")] = 0.02
-    cost: Annotated[float, typer.Option(help="Price of a margin that is missed.")] = 50.0
+    rule: Annotated[str, typer.Option(help="How far a round goes: pa, pa1 or pa2.")] = "pa2"
+    cost: Annotated[
+        float | None, typer.Option(help="Price of a margin that is missed. Default: by the size of the features.")
+    ] = None
     max_iter: Annotated[int, typer.Option(help="Number of passes, each with fresh negatives.")] = 2
     averaged: Annotated[bool, typer.Option(help="Take the mean of the models after all rounds.")] = True
     order: Annotated[int, typer.Option(help="Length of the longest n-gram of the sampler.")] = 3
@@ -70,6 +73,7 @@ class Judge:
             kernel=self.kernel,
             degree=self.degree,
             gamma=self.gamma,
+            rule=self.rule,
             cost=self.cost,
             max_iter=self.max_iter,
             averaged=self.averaged,
@@ -290,7 +294,8 @@ def explain(
     from textmill.tasks.fluency import explain_sentence, explanation_page
 
     judge = _load(model)
-    explanations = [explain_sentence(judge, text, k) for text in _sentence_texts(reading, sentences)]
+    texts = [text for text in _sentence_texts(reading, sentences) if text.strip()]
+    explanations = [explain_sentence(judge, text, k) for text in at_least_one(iter(texts), "sentences", sentences)]
     if report is not None:
         explanation_page(explanations).write(report)
     for one in explanations:
@@ -357,9 +362,12 @@ def judge(
 
 def _tokenizer(name: str | None, case: str | None) -> Any:
     """The tokenizer that is asked for; without options words keep their case and marks are words."""
-    if name is None and case is None:
-        return None
-    return tokenizer_of(name or "punctuation", case or "keep")
+    if name in (None, "punctuation"):
+        from textmill.corpus import PatternTokenizer
+        from textmill.tasks.fluency import WORDS
+
+        return None if case is None else PatternTokenizer(pattern=WORDS, case=case)
+    return tokenizer_of(name, case or "keep")
 
 
 def _load(path: Path) -> Any:

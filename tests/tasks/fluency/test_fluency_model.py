@@ -19,6 +19,7 @@ from textmill.tasks.fluency import (
     explain_sentence,
     learning_curve,
     match_pairs,
+    read_sentences,
     sample_documents,
     split_corpus,
 )
@@ -154,7 +155,8 @@ def test_parts_of_words_sum_to_the_margin_and_the_wrong_tool_has_the_lowest(judg
 
 def test_chunks_share_the_part_of_their_class() -> None:
     documents = [SentenceDocument(str(i), [["the", "mill", "of", "course", f"t{i % 7}", "."]] * 3) for i in range(60)]
-    model = FluencyModel(n_classes=4, max_length=2, order=2, min_count=1, min_words=2).fit(documents)
+    model = FluencyModel(features="class:2", n_classes=4, max_length=2, order=2, min_count=1, min_words=2)
+    model.fit(documents)
     one = explain_sentence(model, ["the", "mill", "of", "course", "t1", "."])
     total = sum(word.share for word in one.words) + one.start + one.end + one.rest
     assert total == pytest.approx(one.margin, abs=1e-9)
@@ -180,7 +182,42 @@ def test_same_model_for_any_number_of_threads_and_after_loading(split: Any, tmp_
         models[0], split.test).negative_margins).all()  # fmt: skip
 
 
-@pytest.mark.parametrize("features", ["code3:2", "class:1,code2:2,word:2", "word:4"])
+def test_there_are_four_times_as_many_fine_classes_and_never_more_than_words(split: Any) -> None:
+    model = FluencyModel(n_classes=8, max_iter=1).fit(split)
+    assert model.word_classes_ is not None
+    assert model.fine_classes_ is not None
+    assert len(model.word_classes_.transitions_) == 9
+    assert len(model.fine_classes_.transitions_) == 33
+    coarse, fine = model.views(model.encode(split.sentences("test")[:9]))
+    assert len(set(fine.symbols.tolist())) > len(set(coarse.symbols.tolist()))
+    many = FluencyModel(n_classes=999, max_iter=1).fit(split)
+    words = {word for sentence in split.sentences("lm") for word in sentence} & {*many.lm_.words_.to_list()}
+    assert many.word_classes_ is not None
+    assert len(many.word_classes_.transitions_) == len(words) + 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "degree", "square"),
+    [("linear", 2, lambda n: n), ("polynomial", 3, lambda n: (1 + n) ** 3), ("rbf", 2, lambda n: 1.0 + 0 * n)],
+)
+def test_the_cost_follows_the_kernel_unless_it_is_given(split: Any, kernel: str, degree: int, square: Any) -> None:
+    model = FluencyModel(features="word:1", kernel=kernel, degree=degree, max_iter=1).fit(split)
+    sizes = np.diff(model.sets(model.encode(split.sentences("train"))).offsets).astype(float)
+    assert model.learner_.method == "pa2"
+    assert model.learner_.cost == pytest.approx(1 / (0.6 * square(sizes).mean()))
+    given = FluencyModel(features="word:1", rule="pa1", cost=7.0, max_iter=1).fit(split).learner_
+    assert (given.method, given.cost) == ("pa1", 7.0)
+
+
+def test_a_judge_of_the_first_format_still_judges() -> None:
+    path = Path(__file__).parent.parent.parent / "files" / "tasks" / "fluency-1.mill"
+    judge = textmill.load(path, expect=FluencyModel, verify=True)
+    assert (judge.rule, judge.features, judge.fine_classes_) == ("pa1", "class:2", None)
+    margin = judge.decision_function(["in the noon the smith near the barn takes the pen and wants dinner ."])
+    assert margin[0] == pytest.approx(0.49031733, abs=1e-8)
+
+
+@pytest.mark.parametrize("features", ["code3:2", "class:1,code2:2,word:2", "word:4", "fine:2,code3:2"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_every_kind_of_features_and_kernel_trains(split: Any, features: str, kernel: str) -> None:
     model = FluencyModel(features=features, kernel=kernel, n_classes=10, max_iter=1).fit(split)
@@ -237,7 +274,7 @@ def test_probabilities_are_as_good_as_they_say(split: Any, judge: FluencyModel) 
     ("documents", "parameters", "message"),
     [
         ([], {}, "0 different documents"),
-        (["Too short."] * 9, {}, "cannot fill 4 parts"),
+        (["Too short."] * 9, {}, "the longest has 3"),
         ("one text", {}, "list of texts"),
         ([3], {}, "pass texts"),
         (sample_documents(9), {"features": "letters:2"}, "class:2"),
@@ -246,7 +283,9 @@ def test_probabilities_are_as_good_as_they_say(split: Any, judge: FluencyModel) 
         (sample_documents(9), {"kernel": "cubic"}, "kernel"),
         (sample_documents(9), {"vocabulary": "none"}, "vocabulary"),
         (sample_documents(9, sentences=1), {"min_count": 50}, "all words are unknown"),
-        (sample_documents(9), {"n_classes": 999}, "too few for n_classes"),
+        (sample_documents(9), {"n_classes": 0}, "n_classes"),
+        (sample_documents(9), {"rule": "pa3"}, "rule"),
+        (sample_documents(9), {"cost": -1.0}, "cost"),
     ],
 )
 def test_bad_input_is_a_clear_error(documents: Any, parameters: dict[str, Any], message: str) -> None:
@@ -287,6 +326,18 @@ def test_documents_with_the_same_sentences_stay_together() -> None:
     for part in ("lm", "train", "test"):
         numbers = Counter(one.id.split("-")[0] for one in getattr(parts, part))
         assert set(numbers.values()) == {3}
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("The mill-owner's U.S. wheel: 3.5 m!", ["The", "mill-owner's", "U.S", ".", "wheel", ":", "3.5", "m", "!"]),
+    ("今日はスキーだ。", ["今", "日", "は", "スキー", "だ", "。"]),
+    ("हिन्दी में।", ["हिन्दी", "में", "।"]),
+    ("น้ำดี", ["น้", "ำ", "ดี"]),
+    ("cafe\u0301 \u05e9\u05c1\u05b8", ["cafe\u0301", "\u05e9\u05c1\u05b8"]),
+    ("مُحَمَّد هنا", ["مُحَمَّد", "هنا"]),
+])  # fmt: skip
+def test_words_of_many_scripts(text: str, words: list[str]) -> None:
+    assert read_sentences([[text]])[0].sentences == [words]
 
 
 def test_shares_lengths_and_sentences_are_kept() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from textmill.tasks.fluency.documents import (
         PARTS,
         SHARES,
+        WORDS,
         CorpusSplit,
         SentenceDocument,
         read_sentences,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PARTS",
     "SHARES",
+    "WORDS",
     "CorpusSplit",
     "CurvePoint",
     "Encoded",
@@ -84,7 +86,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "diagnostics": "Leak leaks_of",
-        "documents": "PARTS SHARES CorpusSplit SentenceDocument read_sentences split_corpus",
+        "documents": "PARTS SHARES WORDS CorpusSplit SentenceDocument read_sentences split_corpus",
         "encoded": "Encoded",
         "evaluation": "CurvePoint FluencyEvaluation draw_curve draw_margins draw_precision evaluate_fluency "
         "learning_curve",

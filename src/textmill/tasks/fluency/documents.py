@@ -26,11 +26,24 @@ from textmill.errors import DataError
 from textmill.model import check_choice, check_range
 from textmill.readable import noun
 
-__all__ = ["PARTS", "SHARES", "CorpusSplit", "SentenceDocument", "read_sentences", "split_corpus", "words_of"]
+__all__ = ["PARTS", "SHARES", "WORDS", "CorpusSplit", "SentenceDocument", "read_sentences", "split_corpus", "words_of"]
 
 PARTS = ("vocabulary", "lm", "train", "dev", "test")
 SHARES = {"vocabulary": 0.15, "lm": 0.5, "train": 0.25, "dev": 0.04, "test": 0.06}
-WORDS = r"\w+(?:[.'\u2019-]\w+)*|[^\w\s]"
+# Letters that each count as a word, where no blanks stand between words: Thai, Lao, Burmese, Khmer, hiragana, Chinese;
+# and the marks above and below them.
+_ALONE = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    r"\U00020000-\U0003ffff"
+)
+_ABOVE = r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
+# Accents, vowel signs and joiners, which belong to the letter before: Latin, Hebrew, Arabic, the scripts of India.
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0dff\u200c\u200d"
+)
+_WORD = rf"(?:[^\W{_ALONE}]+[{_MARKS}]*)+"
+WORDS = rf"{_WORD}(?:[.'\u2019-]{_WORD})*|[{_ALONE}][{_ABOVE}]*|[^\w\s]"
 
 
 class SentenceDocument(NamedTuple):
@@ -80,10 +93,11 @@ class CorpusSplit:
 def words_of(texts: Iterable[Any], tokenizer: TokenizerLike = None) -> Iterator[list[str]]:
     """Yield the words of sentences: texts are cut, lists are taken as they are.
 
-    Without a tokenizer words keep their case, and marks of punctuation are words.
+    Without a tokenizer words keep their case, and marks of punctuation are words; in scripts without blanks between
+    words, each letter is one.
 
-    >>> list(words_of(["Is it old?", ["to", "be"]]))
-    [['Is', 'it', 'old', '?'], ['to', 'be']]
+    >>> list(words_of(["Is it old?", ["to", "be"], "古い水車。"]))
+    [['Is', 'it', 'old', '?'], ['to', 'be'], ['古', 'い', '水', '車', '。']]
     """
     cut: Any = PatternTokenizer(pattern=WORDS, case="keep") if tokenizer is None else tokenizer
     for text in texts:
@@ -150,7 +164,9 @@ def split_corpus(
     check_range("max_words", max_words, at_least=min_words, whole=True)
     wanted = _checked_shares(SHARES if shares is None else shares)
     items = []
+    longest = -1
     for document in read_sentences(documents, tokenizer=tokenizer, split=split):
+        longest = max(longest, *map(len, document.sentences), -1)
         sentences = [words for words in document.sentences if min_words <= len(words) <= max_words]
         if sentences and method == "document":
             items.append(SentenceDocument(document.id, sentences))
@@ -159,6 +175,11 @@ def split_corpus(
     groups: dict[tuple[tuple[str, ...], ...], list[SentenceDocument]] = {}
     for item in items:  # those with the same sentences stay together
         groups.setdefault(tuple(map(tuple, item.sentences)), []).append(item)
+    if not groups and longest >= 0:
+        raise DataError(
+            f"no sentence has {min_words} to {max_words} words, the longest has {longest}; pass other limits, or text "
+            "with blanks between words"
+        )
     if len(groups) < len(wanted):
         by_document = method == "document"
         kind = "documents with sentences" if by_document else "sentences"

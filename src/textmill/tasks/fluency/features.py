@@ -2,7 +2,8 @@
 
     word:3     runs of 1 to 3 words, unknown ones as <unk>
     class:2    runs of 1 to 2 classes of the best partition (`WordClasses`)
-    code4:2    the same with the first 4 bits of the codes of hierarchical classes
+    fine:1     runs of 1 class, of four times as many classes of words
+    code4:2    the same as class:2 with the first 4 bits of the codes of hierarchical classes
     pos:3      runs of 1 to 3 tags of a tagger, which sees <unk> for unknown words on both sides
 
 Several, with commas, are a union. In runs of two and more a border stands before and behind the sentence.
@@ -34,11 +35,11 @@ __all__ = [
 ]
 
 MOST_VIEWS, MOST_ORDER = 4, 4
-_FORM = re.compile(r"(word|class|code|pos)(\d*):(\d+)")
+_FORM = re.compile(r"(word|class|fine|code|pos)(\d*):(\d+)")
 
 
 class FeatureView(NamedTuple):
-    """One kind of n-grams: "word", "class", "code" or "pos", their greatest length, and the bits of a code."""
+    """One kind of n-grams: "word", "class", "fine", "code" or "pos", their greatest length, and the bits of a code."""
 
     kind: str
     order: int
@@ -68,7 +69,8 @@ order=1, bits=4)]
         match = _FORM.fullmatch(name.strip())
         if match is None or (match[1] == "code") != bool(match[2]):
             raise DataError(
-                f"features are words such as 'class:2', 'word:3', 'pos:3' or 'code4:2', with commas, not {name!r}"
+                f"features are words such as 'class:2', 'fine:1', 'word:3', 'pos:3' or 'code4:2', with commas, not "
+                f"{name!r}"
             )
         order, bits = int(match[3]), int(match[2] or 0)
         if not 1 <= order <= MOST_ORDER or (match[1] == "code" and not 1 <= bits <= 15):
@@ -80,9 +82,9 @@ order=1, bits=4)]
 
 
 def needs_classes(views: Sequence[FeatureView]) -> bool:
-    """Whether there are features of classes.
+    """Whether there are features of classes, other than fine ones.
 
-    >>> needs_classes(parse_features("word:3"))
+    >>> needs_classes(parse_features("word:3,fine:1"))
     False
     """
     return any(view.kind in ("class", "code") for view in views)
@@ -107,14 +109,15 @@ def word_view(sentences: Encoded, order: int, border: int) -> View:
 
 
 def class_view(sentences: Encoded, view: FeatureView, classes: WordClasses) -> View:
-    """Classes of the best partition as symbols, or the beginnings of their codes."""
+    """Classes of the best partition as symbols, or the beginnings of their codes; fine ones are of single words."""
     offsets, types = classes.partitions(sentences.offsets, sentences.ids)
     symbols = classes.class_of_[types]
     if view.kind == "code":
         codes = [code[: view.bits] for code in classes.codes_.to_list()]
         numbers = {code: i for i, code in enumerate(sorted(set(codes[1:])), 1)}
         symbols = np.array([0, *(numbers[code] for code in codes[1:])], dtype=np.int32)[symbols]
-    return View(offsets, np.ascontiguousarray(symbols, dtype=np.int32), view.order, 0, types)
+    chunks = None if view.kind == "fine" else types
+    return View(offsets, np.ascontiguousarray(symbols, dtype=np.int32), view.order, 0, chunks)
 
 
 def tag_view(sentences: Encoded, words: Sequence[str], order: int, tagger: Any, tags: Sequence[str]) -> View:
