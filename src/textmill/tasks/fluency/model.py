@@ -356,18 +356,16 @@ class FluencyModel(Estimator, Model):
         self.lm_.fit(text, vocabulary=words)
         kinds = {view.kind for view in views}
         method = "hierarchical" if "code" in kinds else "exchange"
-        known = len({word for sentence in text for word in sentence} & set(words))
+        most = max(1, len({word for sentence in text for word in sentence} & set(words)))
+        settings: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         self.word_classes_ = self.fine_classes_ = None
         if needs_classes(views):
-            classes = WordClasses(n_classes=max(1, min(self.n_classes, known)), method=method, **self._class_settings())
+            classes = WordClasses(n_classes=min(self.n_classes, most), method=method, **settings)
             self.word_classes_ = classes.set_params(max_length=self.max_length).fit(text, vocabulary=words)
         if "fine" in kinds:
-            fine = WordClasses(n_classes=max(1, min(_FINE * self.n_classes, known)), **self._class_settings())
+            fine = WordClasses(n_classes=min(_FINE * self.n_classes, most), **settings)
             self.fine_classes_ = fine.fit(text, vocabulary=words)
         vars(self).pop("_expanded", None)
-
-    def _class_settings(self) -> dict[str, Any]:
-        return {"random_state": self.random_state, "n_jobs": self.n_jobs}
 
     def _encoded_part(self, parts: CorpusSplit, part: str) -> Encoded:
         encoded = Encoded(*self.lm_.encode(parts.sentences(part)))
