@@ -71,6 +71,21 @@ def test_texts_are_learnt_predicted_evaluated_and_explained(
     assert {tuple(line.split("\t")[:2]) for line in words[1:]} & {("good", "splendid"), ("bad", "dull")}
 
 
+def test_without_a_penalty_one_is_chosen_by_left_out_rows(
+    records: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = str(tmp_path / "model.mill")
+    code, out, _ = said(capsys, "classify", "train", records, "-o", model)
+    assert code == 0
+    assert "chosen by left-out rows" in out
+    loaded = load(model)
+    assert f"l2 {loaded.l2:g}" in out
+    assert loaded.l2 < 1
+    out = said(capsys, "classify", "train", records, "--l2", "1", "-o", model)[1]
+    assert "chosen" not in out
+    assert load(model).l2 == 1
+
+
 def test_events_give_combinations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events, model = tmp_path / "train.events", str(tmp_path / "model.mill")
     events.write_text("N v=eat p=with\nV v=eat p=of\nV v=see p=with\nN v=see p=of\n" * 9, encoding="utf-8")
@@ -150,7 +165,7 @@ def test_a_model_is_trained_for_the_score_that_is_reported(tmp_path: Path, capsy
     assert " on held-out rows" in out
     loaded = load(model)
     assert isinstance(loaded, UtilityLogistic)
-    said(capsys, "classify", "train", data, "-o", plain)
+    said(capsys, "classify", "train", data, "--l2", "1", "-o", plain)
     f1 = {}
     for name in (model, plain):
         figures = json.loads(said(capsys, "classify", "evaluate", name, data, "--json")[1])
@@ -265,7 +280,7 @@ def test_bad_probabilities_are_named(
 
 def test_what_predict_prints_can_be_decoded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, model, predictions = rare(tmp_path), str(tmp_path / "m.mill"), tmp_path / "predictions.jsonl"
-    said(capsys, "classify", "train", data, "-o", model)
+    said(capsys, "classify", "train", data, "--l2", "1", "-o", model)
     predictions.write_text(said(capsys, "classify", "predict", model, data, "--json")[1], encoding="utf-8")
     out = said(capsys, "classify", "decode", str(predictions), "--positive", "alarm")[1]
     claimed = [line.split("\t")[2] for line in out.splitlines() if line.startswith("1\t")]
@@ -285,6 +300,6 @@ def test_a_path_of_combinations_is_printed_and_drawn(tmp_path: Path, capsys: pyt
     assert rows[-1]["features"] == 3
     assert rows[-1]["accuracy"] == 1.0
     assert drawn.read_text(encoding="utf-8").startswith("<?xml")
-    code, _, err = said(capsys, "classify", "path", str(events), "--kind", "combinations", "--l2", "1")
-    assert code == 1
-    assert "l2 is no option of kind 'combinations'" in err
+    code, out, _ = said(capsys, "classify", "path", str(events), *options[:6], "--l2", "5", "--json")
+    assert code == 0
+    assert json.loads(out.splitlines()[-1])["objective"] > rows[-1]["objective"]

@@ -114,14 +114,15 @@ def planted(rows: int = 400, columns: int = 12, classes: int = 2) -> tuple[Any, 
     return sparse.csr_matrix(X), (z + rng.gumbel(size=z.shape)).argmax(axis=1)
 
 
+@pytest.mark.parametrize("l2", [0.0, 3.0])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_optimum_is_that_of_all_combinations_written_out(classes: int) -> None:
+def test_the_optimum_is_that_of_all_combinations_written_out(classes: int, l2: float) -> None:
     X, y = planted(classes=classes)
-    model = CombinationLogistic(l1=2.0, degree=3, intercept="free", tolerance=1e-9).fit(X, y)
+    model = CombinationLogistic(l1=2.0, l2=l2, degree=3, intercept="free", tolerance=1e-9).fit(X, y)
     dense = X.toarray()
     every = [c for size in (1, 2, 3) for c in itertools.combinations(range(12), size)]
     whole = np.column_stack([dense[:, c].prod(axis=1) for c in every])
-    explicit = LogisticRegression(l1=2.0, l2=0.0, tolerance=1e-9).fit(whole, y)
+    explicit = LogisticRegression(l1=2.0, l2=l2, tolerance=1e-9).fit(whole, y)
     assert model.objective_ == pytest.approx(explicit.objective_, rel=1e-5)
     at = {c: k for k, c in enumerate(every)}
     coef = np.zeros((len(model.coef_), len(every)))
@@ -237,14 +238,27 @@ def test_a_path_gives_the_optimum_of_each_penalty() -> None:
     assert [m.l1 for m in given] == [4.0, 1.0]
 
 
+def test_an_l2_penalty_lets_combinations_that_say_the_same_share_their_weight() -> None:
+    X, y = planted()
+    twice = sparse.csr_matrix(sparse.hstack([X, X]))
+    few = CombinationLogistic(l1=2.0, degree=2, tolerance=1e-8).fit(twice, y)
+    many = CombinationLogistic(l1=2.0, l2=5.0, degree=2, tolerance=1e-8).fit(twice, y)
+    weights = {tuple(row): w for row, w in zip(many.combinations_.tolist(), many.coef_[0].tolist(), strict=True)}
+    assert all(weights[a, -1] == pytest.approx(weights[a + 12, -1], abs=2e-3) for a, b in weights if b < 0 and a < 12)
+    assert len(many.combinations_) > len(few.combinations_)
+    assert 0 <= many.gap_ <= 1e-4 * many.objective_
+    assert [m.l2 for m in many.path(twice, y, values=[20.0, 10.0])] == [5.0, 5.0]
+    with pytest.raises(ValueError, match="l2"):
+        CombinationLogistic(l2=-1.0).fit(X, y)
+
+
 def test_the_penalty_is_chosen_by_folds_or_on_development_data() -> None:
     X, y = XOR.repeat(3, axis=0), np.repeat(XOR_LABELS, 3)
     scores = choose_penalty(CombinationLogistic(), X[:80], y[:80], X_dev=X[80:], y_dev=y[80:], values=[100.0, 0.5])
     assert scores.best == 0.5
     assert scores.errors.tolist() == [0, 0]
     assert choose_penalty(CombinationLogistic(), X, y, values=[100.0, 0.5], n_folds=3).best == 0.5
-    with pytest.raises(DataError, match="combinations have no L2 penalty"):
-        choose_penalty(CombinationLogistic(), X, y, penalty="l2")
+    assert choose_penalty(CombinationLogistic(), X, y, penalty="l2", values=[1000.0, 0.1], n_folds=3).best == 0.1
     with pytest.raises(DataError, match="X_dev has 1 columns, X has 2"):
         choose_penalty(CombinationLogistic(), X, y, X_dev=X[:, :1], y_dev=y)
 

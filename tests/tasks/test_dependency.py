@@ -225,7 +225,7 @@ def test_rare_features_cannot_have_a_weight() -> None:
     own = DependencyParser(l1=3.0, tolerance=1e-8).fit(sentences).classifier_
     from textmill.linear import CombinationLogistic
 
-    every = CombinationLogistic(l1=3.0, tolerance=1e-8).fit(events.X, events.y)
+    every = CombinationLogistic(l1=3.0, l2=own.l2, tolerance=1e-8).fit(events.X, events.y)
     assert own.objective_ == pytest.approx(every.objective_, rel=1e-6)
 
 

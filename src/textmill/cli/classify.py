@@ -17,7 +17,10 @@ from textmill.cli._tables import Printed
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(word_verbs)
 
-_L2 = Annotated[float | None, typer.Option(help="L2 penalty; default: 1 for logistic without --l1, else 0.")]
+_L2 = Annotated[
+    float | None,
+    typer.Option(help="L2 penalty; default: for logistic without --l1 what predicts left-out rows best, else 0."),
+]
 _Positive = Annotated[str | None, typer.Option(help="Label to be found; default: 1, or the rarer of two texts.")]
 _Balanced = Annotated[bool, typer.Option("--balanced", help="Give every class the same weight, whatever its size.")]
 _Weighting = Annotated[
@@ -68,7 +71,7 @@ def train(
     Example: textmill classify train alarms.csv --utility f1 --positive alarm -o alarms.mill
     """
     from textmill.errors import DataError
-    from textmill.linear import UtilityLogistic, make_classifier
+    from textmill.linear import UtilityLogistic, make_classifier, tuned_logistic
     from textmill.readable import counted
 
     if positive is not None and utility is None:
@@ -81,7 +84,11 @@ def train(
     options |= {"utility": utility, "positive": positive}
     vectorizer = None if kind == "categorical" else make_vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
-    model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
+    tuned = kind == "logistic" and l1 is None and l2 is None and utility is None and cluster is None
+    if tuned:
+        model = tuned_logistic(model, labeled.X, labeled.y)
+    else:
+        model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
     model.save(output)
     sizes = f"{counted(len(labeled.ids), 'rows')}, {counted(len(model.classes_), 'classes')}"
     if kind == "bayes":
@@ -98,7 +105,11 @@ def train(
         typer.echo(f"{sizes}; {weights}; {utility} {model.objective_:.4f} smoothed{held_out}{label}")
         return
     gap = "" if model.gap_ is None else f" (at most {model.gap_:.2g} above the minimum)"
-    typer.echo(f"{sizes}; {counted(active, 'features')} with a weight; objective {model.objective_:.6g}{gap}")
+    chosen = (
+        f"; l2 {model.l2:g}{'' if model.intercept else ' without intercept'}, chosen by left-out rows" if tuned else ""
+    )
+    weights = f"{counted(active, 'features')} with a weight"
+    typer.echo(f"{sizes}; {weights}; objective {model.objective_:.6g}{gap}{chosen}")
 
 
 @app.command()
@@ -182,7 +193,7 @@ def path(
     steps: Annotated[int | None, typer.Option(help="Number of models; default: 10, along recall 5.")] = None,
     ratio: Annotated[float, typer.Option(help="Smallest penalty as a share of the largest.")] = 0.01,
     kind: Annotated[str, typer.Option(help="Kind of model: logistic or combinations.")] = "logistic",
-    l2: Annotated[float | None, typer.Option(help="logistic: L2 penalty beside the L1 penalty; default: 0.")] = None,
+    l2: Annotated[float | None, typer.Option(help="L2 penalty beside the L1 penalty; default: 0.")] = None,
     degree: Annotated[int | None, typer.Option(help="combinations: features in a combination; default: 2.")] = None,
     positive: _Positive = None,
     plot: Annotated[

@@ -40,6 +40,9 @@ def train(
     l1: Annotated[
         float | None, typer.Option(help="Penalty of a weight; default: 4, 2 or 1, whichever parses --dev best.")
     ] = None,
+    l2: Annotated[
+        float, typer.Option(help="Further penalty, by which combinations share weight; 0 for fewer ones.")
+    ] = 10.0,
     degree: Annotated[int, typer.Option(help="Features in a combination at most.")] = 2,
     held_out: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of DATA kept apart to choose the penalty by, without --dev.")
@@ -63,7 +66,7 @@ def train(
     sentences = list(_read(data, documents, **reading))
     apart = list(_read(dev or data, dev_documents, **reading)) if dev or dev_documents is not None else None
     parser = DependencyParser(
-        l1=l1, degree=degree, held_out=held_out, tolerance=tolerance, random_state=seed, n_jobs=jobs
+        l1=l1, l2=l2, degree=degree, held_out=held_out, tolerance=tolerance, random_state=seed, n_jobs=jobs
     )
     parser.fit(sentences, X_dev=apart)
     parser.save(output)

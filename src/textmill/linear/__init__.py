@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     )
     from textmill.linear.pairwise import PairwiseSVM, count_votes, solve_pairs, vote
     from textmill.linear.problem import Certificate
-    from textmill.linear.selection import PenaltyScores, choose_penalty
+    from textmill.linear.selection import PenaltyScores, choose_penalty, tuned_logistic
     from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
     from textmill.linear.svr import SupportVectorRegression
     from textmill.linear.vocabulary_curve import VocabularyCurve, vocabulary_curve
@@ -157,6 +157,7 @@ __all__ = [
     "solve_pairs",
     "solve_problems",
     "split_labeled",
+    "tuned_logistic",
     "tuned_threshold",
     "vocabulary_curve",
     "vote",
@@ -191,7 +192,7 @@ __getattr__, __dir__ = deferred(
         "problem": "Certificate",
         "vocabulary_curve": "VocabularyCurve vocabulary_curve",
         "svr": "SupportVectorRegression",
-        "selection": "PenaltyScores choose_penalty",
+        "selection": "PenaltyScores choose_penalty tuned_logistic",
         "word_evidence": "Contributions Topicality",
         "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",
     },

@@ -1,7 +1,7 @@
 """Logistic regression over all products of two, three or d features, without listing them: grafting.
 
     phi_k(x) = x_j1 x_j2 ... x_jd          for every combination k of at most `degree` features that occur together
-    minimise  sum_i s_i loss_i + l1 sum_k |w_k|
+    minimise  sum_i s_i loss_i + l1 sum_k |w_k| + l2 / 2 sum_k w_k^2
 
     optimise the original features; H = those
     repeat:
@@ -11,8 +11,10 @@
         The first time those with |v_k| > 0.9 l1 join too: many of them violate once the others have weights
 
 At the end |v_k| <= l1 for every combination outside H: those are the optimality conditions of the whole convex problem,
-so the order of grafting does not matter. The search (native/linear/combinations.h) skips what bounds rule out; two
-independent ones give the same. With more than two classes a combination is grafted for all classes at once.
+so the order of grafting does not matter. An L2 penalty beside a small L1 penalty gives many combinations small weights,
+as a polynomial kernel does, where L1 alone picks few of those that say the same. The search
+(native/linear/combinations.h) skips what bounds rule out; two independent ones give the same. With more than two
+classes a combination is grafted for all classes at once.
 
 Cost: a search visits the rows of combinations whose one-sided gradient exceeds l1, an optimisation those of H.
 Reference: Okanohara & Tsujii (2009), Learning combination features with L1 regularization.
@@ -53,6 +55,7 @@ class CombinationLogistic(LinearClassifier):
 
     Parameters:
         l1: L1 penalty of every weight, > 0; the loss is a sum over rows.
+        l2: L2 penalty of every weight beside it.
         degree: Features in a combination at most; 1 for original features only.
         intercept: "penalized", as another feature that is always there; "free" of penalty; or "none".
         batch: Combinations grafted in one round at most, those of the largest gradients; None for all violators.
@@ -106,6 +109,7 @@ class CombinationLogistic(LinearClassifier):
         self,
         *,
         l1: float = 1.0,
+        l2: float = 0.0,
         degree: int = 2,
         intercept: str = "penalized",
         batch: int | None = None,
@@ -117,6 +121,7 @@ class CombinationLogistic(LinearClassifier):
         n_jobs: int | None = None,
     ) -> None:
         self.l1 = l1
+        self.l2 = l2
         self.degree = degree
         self.intercept = intercept
         self.batch = batch
@@ -169,7 +174,7 @@ class CombinationLogistic(LinearClassifier):
             check_range("values", l1, above=0, below=np.inf)
             model = type(self)(**{**self.get_params(deep=False), "l1": l1})
             model.classes_, model.vectorizer_, model.n_features_ = self.classes_, self.vectorizer_, self.n_features_
-            grafting.penalty = Penalty(l1, 0.0)
+            grafting.penalty = Penalty(l1, float(self.l2))
             run = grafting.run(model, run)
             yield model
 
@@ -186,6 +191,7 @@ class CombinationLogistic(LinearClassifier):
     def _grafting(self, X: Any, y: Any, sample_weight: ArrayLike | None, l1: float) -> _Grafting:
         """The training data, once parameters are checked and labels and vectorizer are learnt."""
         check_range("l1", l1, above=0, below=np.inf)
+        check_range("l2", self.l2, at_least=0, below=np.inf)
         check_range("degree", self.degree, at_least=1, at_most=16, whole=True)
         check_choice("intercept", self.intercept, ("penalized", "free", "none"))
         check_choice("method", self.method, ("auto", "examples", "vertical"))
@@ -252,7 +258,7 @@ class _Grafting:
         self.rows, self.method, self.batch, self.max_iter = rows, model.method, model.batch, int(model.max_iter)
         self.degree, self.tolerance = int(model.degree), float(model.tolerance)
         self.bias = model.intercept == "penalized"
-        self.penalty = Penalty(l1, 0.0)
+        self.penalty = Penalty(l1, float(model.l2))
         self.slack = min(max(_SLACK, self.tolerance), _MOST_SLACK)
         self.problem = _Grown(
             rows,
@@ -288,7 +294,7 @@ class _Grafting:
             near, gradient, visited, stored = self._violators(run)
             size = np.abs(gradient)
             count = int((size > self.penalty.l1 * (1 + self.slack)).sum())
-            certificate = self._certificate(run, float(size.max(initial=0.0)))
+            certificate = self._certificate(run, size)
             entry: dict[str, float] = {"violators": count, "visited": visited, "stored": stored}
             entry |= {"grafted": len(near), "objective": float(certificate.objective)}
             proved = self.tolerance > _GAP or certificate.relative_gap <= _GAP
@@ -360,16 +366,22 @@ class _Grafting:
         self.combinations = np.concatenate([self.combinations, combinations])
         self.grafted = np.concatenate([self.grafted, self._keys(combinations)])
 
-    def _certificate(self, run: Solution, slope: float) -> Certificate:
-        """The certificate over the whole space, `slope` being the largest gradient outside the model."""
+    def _certificate(self, run: Solution, sizes: Floats) -> Certificate:
+        """The certificate over the whole space, `sizes` being the gradients that were found outside the model."""
         inside = run.certificate
         assert inside is not None
-        unseen = self.penalty.l1 * (1 + self.slack) if self.degree > 1 else 0.0  # what the search does not look for
-        highest = max(inside.slope, slope, unseen)
-        factor = min(1.0, self.penalty.l1 / highest) if highest > 0 else 1.0
-        return Certificate(
-            inside.objective, self.problem.entropy(self.residual, factor), inside.violation, highest, inside.active
-        )
+        l1, l2 = self.penalty.l1, self.penalty.l2
+        unseen = l1 * (1 + self.slack) if self.degree > 1 else 0.0  # what the search does not look for
+        highest = max(inside.slope, float(sizes.max(initial=0.0)), unseen)
+        if l2 > 0:  # then |v| may exceed l1; of several classes a search tells the largest
+            factor = 1 / (1 + self.slack) if self.degree > 1 else 1.0
+            slopes = factor * self.problem.slopes(self.residual).ravel()
+            excess = native.optimality(slopes, run.coef.ravel(), l1, l2, self.problem.threads)[2]
+            excess += self.problem.margins * float((np.maximum(factor * sizes - l1, 0.0) ** 2).sum())
+            dual = self.problem.entropy(self.residual, factor) - excess / (2 * l2)
+        else:
+            dual = self.problem.entropy(self.residual, min(1.0, l1 / highest) if highest > 0 else 1.0)
+        return Certificate(inside.objective, dual, inside.violation, highest, inside.active)
 
     def _finish(self, model: CombinationLogistic, run: Solution, certificate: Certificate, violators: int) -> None:
         """Give the model what was learnt; combinations of weight zero are left out."""

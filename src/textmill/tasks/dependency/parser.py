@@ -39,10 +39,11 @@ from textmill.tasks.dependency.evaluation import evaluate
 
 __all__ = ["DependencyParser", "Events", "extract_events"]
 
-_BATCH = 3000  # combinations grafted at a time: the optimum is that of all at once, and nearer
+_BATCH = 3000  # combinations grafted at a time without l2: the optimum is that of all at once, and nearer
 _CHUNK = 2000  # sentences parsed together
 _PENALTIES = (4.0, 2.0, 1.0)  # tried from the largest
 _HELD_OUT = 0.1
+_L2 = 10.0
 _FEWEST = 20  # sentences below which none can be spared to choose a penalty
 _LABELS = np.array(["apart", "depends"])  # sorted: the second is the one of a positive margin
 
@@ -66,6 +67,7 @@ class DependencyParser(Estimator, Model):
 
     Parameters:
         l1: Penalty of a weight; None to choose among 4, 2 and 1 by the dependency accuracy on sentences kept apart.
+        l2: Further penalty of a weight, which lets many combinations that say nearly the same share their weight.
         degree: Features in a combination at most.
         held_out: Share of the sentences kept apart to choose l1 by, unless others are passed to `fit`.
         tolerance: Duality gap, relative to the objective, to which the classifier is optimised.
@@ -108,6 +110,7 @@ class DependencyParser(Estimator, Model):
         self,
         *,
         l1: float | None = None,
+        l2: float = _L2,
         degree: int = 2,
         held_out: float = _HELD_OUT,
         tolerance: float = 1e-4,
@@ -115,6 +118,7 @@ class DependencyParser(Estimator, Model):
         n_jobs: int | None = None,
     ) -> None:
         self.l1 = l1
+        self.l2 = l2
         self.degree = degree
         self.held_out = held_out
         self.tolerance = tolerance
@@ -125,6 +129,7 @@ class DependencyParser(Estimator, Model):
         """Learn from sentences with heads; `X_dev` are others to choose the penalty by."""
         if self.l1 is not None:
             check_range("l1", self.l1, above=0, below=np.inf)
+        check_range("l2", self.l2, at_least=0, below=np.inf)
         check_range("held_out", self.held_out, above=0, below=1)
         sentences = list(X)
         good = _parsable(sentences)
@@ -222,7 +227,12 @@ class DependencyParser(Estimator, Model):
                 "longer sentences"
             )
         classifier = CombinationLogistic(
-            l1=l1, degree=self.degree, batch=_BATCH, tolerance=self.tolerance, n_jobs=self.n_jobs
+            l1=l1,
+            l2=self.l2,
+            degree=self.degree,
+            batch=None if self.l2 > 0 else _BATCH,
+            tolerance=self.tolerance,
+            n_jobs=self.n_jobs,
         )
         return classifier, X, _LABELS[events.y], [events.names[c] for c in frequent]
 
