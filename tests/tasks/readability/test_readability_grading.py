@@ -378,3 +378,17 @@ def test_details_of_groups_are_compared_where_their_features_are() -> None:
     assert "Schwarm and Ostendorf" not in standard_sets(names[:-1], LevelLearner(), detailed=True)
     every = standard_sets(names, LevelLearner(), detailed=True)["Schwarm and Ostendorf"].features
     assert len(chosen_features(names, every)) == 1 + 1 + 4 + 3  # 25 with twelve perplexities and six rates
+
+
+def test_the_penalty_is_chosen_by_what_is_held_out() -> None:
+    random = np.random.default_rng(0)
+    level = np.tile([0, 1], 60)
+    clear = level[:, None] + 0.05 * random.normal(size=(120, 1))
+    noise = random.normal(size=(120, 60))
+    groups = [i // 2 for i in range(120)]
+    sure = LevelLearner(n_jobs=1).fit(clear, level, groups)
+    unsure = LevelLearner(n_jobs=1).fit(noise, level, groups)
+    assert sure.l2_ <= 0.1 < 100.0 <= unsure.l2_
+    assert LevelLearner(l2=1.0, n_jobs=1).fit(noise, level, groups).l2_ == 1.0
+    odds = unsure.predict_proba(random.normal(size=(50, 60)))
+    assert np.abs(odds - 0.5).max() < 0.4
