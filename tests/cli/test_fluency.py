@@ -57,12 +57,15 @@ def test_split_train_score_evaluate_explain_and_ask(
     assert [row.split("\t")[0] for row in rows] == ["yes", "no"]
     scored = [json.loads(row) for row in run(capsys, "fluency", "score", judge, text, "--json", "--threshold", -99)]
     assert [row["right"] for row in scored] == [True, True]
+    one, two = (run(capsys, "fluency", "score", judge, text, "--jobs", jobs) for jobs in (1, 2))
+    assert one == two == [header, *rows]
 
     test = parts / "test.jsonl"
     figures = json.loads(run(capsys, "fluency", "evaluate", judge, test, "--json", "--matched")[0])
     assert figures["accuracy"] > 0.85
     assert next(leak["name"] for leak in figures["leaks"]) == "length"
-    assert json.loads(run(capsys, "fluency", "evaluate", judge, parts, "--json", "--matched")[0]) == figures
+    again = run(capsys, "fluency", "evaluate", judge, parts, "--json", "--matched", "--jobs", 1)[0]
+    assert json.loads(again) == figures
     raw = tmp_path / "raw.txt"
     raw.write_text(f"{RIGHT.replace(' .', '.').capitalize()} {RIGHT.replace(' .', '.')}\n" * 30)
     known = json.loads(run(capsys, "fluency", "evaluate", judge, raw, "--json")[0])
@@ -77,6 +80,7 @@ def test_split_train_score_evaluate_explain_and_ask(
     explained = run(capsys, "fluency", "explain", judge, text, "-k", 3, "--report", page)
     assert explained[0].startswith("# margin +")
     assert sum(line.startswith("# margin") for line in explained) == 2
+    text.write_text(f"\r\n{RIGHT}\r\n\r\n{WRONG}\r\n")  # blank lines are no sentences
     record = json.loads(run(capsys, "fluency", "explain", judge, text, "--json")[1])
     shares = sum(word["share"] for word in record["words"])
     assert shares + record["start"] + record["end"] + record["rest"] == pytest.approx(record["margin"])
@@ -122,3 +126,14 @@ def test_too_little_text_and_other_languages_are_told(
     with pytest.raises(SystemExit):
         main(["fluency", "score", str(judge), str(text)])
     assert "% of the words are unknown to this judge" in capsys.readouterr().err
+
+
+def test_scripts_without_blanks_between_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    texts, judge = tmp_path / "ja.jsonl", tmp_path / "judge.mill"
+    subjects, verbs = ("水車", "粉屋", "古い橋", "村の人"), ("回る", "見える", "立つ", "残る")
+    sentences = [f"{a}は川のそばで{b}と{c}が{d}。" for a in subjects for b in verbs for c in subjects for d in verbs]
+    texts.write_text("".join(json.dumps({"text": one}) + "\n" for one in sentences), encoding="utf-8")
+    first, _ = run(capsys, "fluency", "train", texts, "-o", judge)
+    assert first.startswith("sentences: vocabulary 4")
+    message = failure(capsys, "fluency", "train", texts, "-o", judge, "--tokenizer", "whitespace")
+    assert "no sentence has 5 to 200 words, the longest has 1" in message

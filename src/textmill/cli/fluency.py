@@ -188,6 +188,7 @@ def score(
     threshold: Annotated[float, typer.Option(help="Margin above which a sentence is right.")] = 0.0,
     *,
     reading: Reading,
+    jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
     """Print verdict, margin, probability of being right, log10 per word by the n-gram model and numbers of words.
@@ -196,7 +197,7 @@ def score(
     """
     from itertools import islice
 
-    judge = _load(model)
+    judge = _load(model, jobs)
     texts = _sentence_texts(reading, sentences)
     forms = {"right": "", "margin": ".3f", "probability": ".3f", "log10": ".3f", "words": "", "unknown": ""}
     table = Printed({**forms, "sentence": ""}, json=json)
@@ -225,6 +226,7 @@ def evaluate(
     *,
     reading: Reading,
     seed: Seed = 0,
+    jobs: Jobs = None,
     json: Json = False,
 ) -> None:
     """Judge sentences of new documents and as many fresh samples; print accuracy beside what leaks.
@@ -240,7 +242,7 @@ def evaluate(
     from textmill.plot import save
     from textmill.tasks.fluency import draw_margins, draw_precision, evaluate_fluency, evaluation_page
 
-    judge = _load(model)
+    judge = _load(model, jobs)
     wrong = None if negatives is None else [line.strip() for _, line in open_lines(negatives) if line.strip()]
     texts = _test_documents(documents, reading)
     result = evaluate_fluency(judge, texts, matched=matched, negatives=wrong, random_state=seed)
@@ -370,11 +372,16 @@ def _tokenizer(name: str | None, case: str | None) -> Any:
     return tokenizer_of(name, case or "keep")
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, jobs: int | None = None) -> Any:
+    """The judge, which works with so many threads."""
     from textmill.model import load
     from textmill.tasks import FluencyModel
 
-    return load(path, expect=FluencyModel)
+    judge = load(path, expect=FluencyModel)
+    for part in (judge, judge.lm_, judge.learner_, judge.word_classes_, judge.fine_classes_):
+        if part is not None:
+            part.set_params(n_jobs=jobs)
+    return judge
 
 
 def _sentence_texts(reading: Reading, sentences: list[str]) -> Iterator[str]:
