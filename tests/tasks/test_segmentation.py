@@ -423,6 +423,42 @@ def test_chunks_are_the_text_and_keep_their_length():
         Chunker(max_tokens=10, overlap=10).chunks("a b")
 
 
+@given(
+    st.text(alphabet="ab .\n\r。é天ก", max_size=300),
+    st.integers(1, 12),
+    st.integers(0, 12),
+    st.sampled_from([None, "sentence", "paragraph", "line"]),
+    st.integers(0, 300),
+)
+@settings(max_examples=120, deadline=None)
+def test_chunks_of_any_text_join_to_it(text, longest, shortest, snap, cut):
+    class Cut:
+        def segments(self, text):
+            return [(0, min(cut, len(text))), (min(cut, len(text)), len(text))]
+
+    segmenter = Fixed(n_tokens=5)
+    chunks = Chunker(
+        max_tokens=longest, min_tokens=min(longest, shortest), snap=snap, segmenter=segmenter, cuts=Cut()
+    ).chunks(text)
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert all(chunk.tokens <= longest for chunk in chunks)
+    source = tokenized(text)
+    place = int(np.searchsorted(source.starts, min(cut, len(text))))
+    if 0 < place < len(source):
+        assert int(source.starts[place]) in {chunk.begin for chunk in chunks}
+
+
+def test_chunks_are_even_and_at_topics():
+    text = MILL * 7 + SKY * 7 + SEA * 7
+    topics = TopicSegmenter().segment(text).offsets.tolist()
+    chunks = Chunker(max_tokens=60).chunks(text)
+    assert {chunk.begin for chunk in chunks} >= set(topics)
+    assert min(chunk.tokens for chunk in chunks) >= 30
+    whole = Chunker(max_tokens=60, segmenter=NoBoundary()).chunks(MILL * 7)
+    assert max(chunk.tokens for chunk in whole) - min(chunk.tokens for chunk in whole) <= 15
+    assert all(chunk.tokens >= 40 for chunk in Chunker(max_tokens=90, min_tokens=40).chunks(text))
+
+
 def test_a_stream_gives_the_segments_of_the_whole():
     lines = [line + "\n" for line in (TOPICS * 3).replace(". ", ".\n").splitlines()]
     segments = list(segment_stream(TopicSegmenter(), iter(lines), chunk_size=300))

@@ -30,7 +30,7 @@ from textmill.tasks.segmentation.segments import Segments
 from textmill.tasks.segmentation.signals import Gaps, depth_scores
 from textmill.tasks.segmentation.texts import TokenizedText, tokenized
 
-__all__ = ["Precut", "Proposal", "Segmenter", "gaps_of", "snapped", "unit_similarities"]
+__all__ = ["Precut", "Proposal", "Segmenter", "fixed_places", "gaps_of", "snapped", "unit_similarities"]
 
 REACH = 40  # tokens over which a boundary may be moved to a break
 
@@ -96,7 +96,7 @@ class Segmenter(Estimator):
         boundaries, gaps = proposal.boundaries, proposal.gaps
         if snap is not None:
             boundaries = snapped(boundaries, source.breaks(snap), reach)
-        fixed = _places(source, cuts)
+        fixed = fixed_places(source, cuts)
         boundaries = np.union1d(snapped(boundaries, fixed, reach), fixed).astype(np.int64)
         if n_segments is not None and len(boundaries) >= n_segments > 1 and len(fixed):
             boundaries = _strongest(source, boundaries, fixed, n_segments)
@@ -146,7 +146,7 @@ def snapped(boundaries: Ints, breaks: Ints, reach: int) -> Ints:
     return np.unique(np.where(away.min(axis=0) <= reach, nearest, boundaries))
 
 
-def _places(text: TokenizedText, cuts: Sequence[int] | Precut) -> Ints:
+def fixed_places(text: TokenizedText, cuts: Sequence[int] | Precut) -> Ints:
     """Tokens of cuts that are given as characters, or as what finds them."""
     if hasattr(cuts, "segments"):
         pieces = cuts.segments(text.text) if text.text else []
