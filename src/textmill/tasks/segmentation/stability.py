@@ -44,7 +44,7 @@ from textmill.tasks.segmentation.texts import TokenizedText
 
 __all__ = ["BROAD", "LOCAL", "Granularity", "polya", "stable_boundaries"]
 
-BLOCK = 30_000  # tokens that are looked at together
+BLOCK, UNITS = 30_000, 2_000  # tokens and units at most that are looked at together
 _SEGMENT = 3.0  # cost of a segment, whatever its length
 _AGREEMENT = 0.35  # share of boundaries that differ, below which two models mean the same
 _SHORT, _SEVERAL = 150, 4  # tokens of a short segment, and segments of which a text of such must have
@@ -109,7 +109,7 @@ def stable_boundaries(text: TokenizedText, units: Ints) -> tuple[Ints, list[str]
     begin, last = 0, len(units) - 1
     while True:
         end = min(last, int(np.searchsorted(units, units[begin] + BLOCK, side="right")) - 1)
-        end = max(end, begin + 1)
+        end = max(begin + 1, min(end, begin + UNITS))
         if last - end < (end - begin) // 2:  # a short rest belongs to this block
             end = last
         cuts, name = _most_stable(ids[offsets[begin] : offsets[end]], offsets[begin : end + 1] - offsets[begin])
