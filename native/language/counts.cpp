@@ -19,12 +19,10 @@ void Counter::add(std::string_view word, std::int32_t language, double count) {
 
 void Counter::add_text(const Source& source, std::int32_t language, bool without_accents) {
   read(source, [&](const auto& text) {
-    scan(
-        text, without_accents,
-        [&](const Word& word) {
-          if (!word.key.empty()) add(word.key, language, 1);
-        },
-        true);
+    scan_while(text, without_accents, Manner::AllRuns, [&](const Word& word) {
+      if (!word.key.empty()) add(word.key, language, 1);
+      return true;
+    });
   });
 }
 

@@ -4,7 +4,8 @@
 // joiners; digits, apostrophes and hyphens stand between words. Scripts that put no blanks between words (Han, kana,
 // Thai, ...) give a word for each letter. Code points, UTF-8 and the three widths of Python's strings are read in place;
 // bytes that are not UTF-8 stand between words. A word of more than kLongest bytes has no key, nor has one that touches a
-// digit or has a capital after a small letter, as in codes and keys: nothing is said of it. Addresses (https://..., www....,
+// digit or an underscore or has a capital after a small letter, as in codes and keys: nothing is said of it, unless most
+// words of a text are written in capitals and small letters or joined by underscores, and not by digits. Addresses (https://..., www....,
 // name@host, @name), elements of HTML and its entities are no words, unless all runs of letters are asked for or a text
 // has no others.
 #pragma once
@@ -83,14 +84,24 @@ struct Utf8 {
 };
 
 struct Word {
-  std::string_view key;  // lower-case UTF-8; empty when the word is too long, touches a digit, or mixes cases inside
+  std::string_view key;  // lower-case UTF-8; empty when the word is too long, touches a digit, or is odd
   std::size_t begin;     // in units of the text
   std::size_t end;
   std::uint8_t script;
+  bool odd;    // touches an underscore, or has a capital after a small letter
+  bool coded;  // touches a digit
+};
+
+enum class Manner : std::uint8_t {
+  Usual,
+  Lenient,  // odd words are words
+  AllRuns,  // addresses and elements have words, too
 };
 
 namespace detail {
 
+inline constexpr std::size_t kBeginning = 64;        // units of a text that are looked at first
+inline constexpr int kSample = 64;                   // words that tell how a text is to be read
 inline constexpr std::size_t kLongestElement = 300;  // units of an element of HTML
 
 inline bool is_letter(char32_t c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
@@ -124,13 +135,14 @@ std::size_t end_of_markup(const Units& units, std::size_t here, std::string_view
 
 }  // namespace detail
 
-// Calls visit(word) for each word of the text, in order; the key lives until the next one.
+// Calls visit(word) for each word of the text, in order, as long as it returns true; the key lives until the next one.
 template <class Reader, class Visit>
-void scan(const Reader& text, bool without_accents, Visit&& visit, bool all_runs = false) {
+void scan_while(const Reader& text, bool without_accents, Manner manner, Visit&& visit) {
+  const bool all_runs = manner == Manner::AllRuns, lenient = manner == Manner::Lenient;
   char key[kLongest + 16];
   std::size_t size = 0, last_at = 0;  // bytes of the key; where its last code point begins
   char32_t last = 0;                  // that code point
-  bool any = false, inside = false, full = false, capital = false, small = false, touched = false;
+  bool any = false, inside = false, full = false, capital = false, small = false, stopped = false;
   Word word{};
   const auto append = [&](char32_t c) {
     if (size + 4 > kLongest) {
@@ -152,14 +164,15 @@ void scan(const Reader& text, bool without_accents, Visit&& visit, bool all_runs
   };
   const auto finish = [&](std::size_t end) {
     word.end = end;
-    word.key = full || capital || touched ? std::string_view() : std::string_view(key, size);
-    visit(static_cast<const Word&>(word));
+    word.odd |= capital;
+    word.key = full || word.coded || (word.odd && !lenient) ? std::string_view() : std::string_view(key, size);
+    stopped = !visit(static_cast<const Word&>(word));
     inside = false;
     any = true;
   };
   const std::size_t length = text.size();
-  bool after_digit = false;
-  for (std::size_t at = 0; at < length;) {
+  bool after_digit = false, after_underscore = false;
+  for (std::size_t at = 0; at < length && !stopped;) {
     const std::size_t here = at;
     char32_t c = text.next(at);
     std::uint8_t script;
@@ -167,23 +180,25 @@ void scan(const Reader& text, bool without_accents, Visit&& visit, bool all_runs
     if (c < 0x80) {
       const char32_t folded = c | 0x20;
       if (folded < 'a' || folded > 'z') {
-        const bool digit = (c >= '0' && c <= '9') || c == '_';
+        const bool digit = c >= '0' && c <= '9';
         if (!all_runs && (c == ':' || c == '@' || c == '<' || c == '&' || (c == '.' && inside && size == 3))) {
           const std::string_view before(key, inside ? size : 0);
           const std::size_t end = detail::end_of_markup(text.units, here, before);
           if (end > here) {
             if (inside && (c == '<' || c == '&')) finish(here);  // what stands before an address is a part of it
             inside = false;
-            after_digit = false;
+            after_digit = after_underscore = false;
             at = end;
             continue;
           }
         }
         if (inside) {
-          touched |= digit;
+          word.coded |= digit;
+          word.odd |= c == '_';
           finish(here);
         }
         after_digit = digit;
+        after_underscore = c == '_';
         continue;
       }
       upper = c != folded;
@@ -207,10 +222,11 @@ void scan(const Reader& text, bool without_accents, Visit&& visit, bool all_runs
       if (is.word() == corpus::WordClass::Format || is.word() == corpus::WordClass::ZWJ) continue;  // inside words, too
       if (!is.letter() || is.word() == corpus::WordClass::Extend) {
         if (inside) {
-          touched |= is.number();
+          word.coded |= is.number();
           finish(here);
         }
         after_digit = is.number();
+        after_underscore = false;
         continue;
       }
       script = script_of(c);
@@ -225,12 +241,13 @@ void scan(const Reader& text, bool without_accents, Visit&& visit, bool all_runs
       full = false;
       capital = false;
       small = false;
-      touched = after_digit;
+      word.coded = after_digit;
+      word.odd = after_underscore;
       inside = true;
     }
     capital |= upper && small;
     small |= !upper;
-    after_digit = false;
+    after_digit = after_underscore = false;
     if (full) continue;
     if (c < 0x80 || c == 0xDF) {
       put(c);
@@ -241,9 +258,38 @@ void scan(const Reader& text, bool without_accents, Visit&& visit, bool all_runs
       for (std::size_t i = 0; i < folded.size; ++i) put(folded.point[i]);
     }
   }
-  if (inside) finish(length);
+  if (inside && !stopped) finish(length);
   if (!any && !all_runs)
-    scan(text, without_accents, visit, true);  // nothing but addresses: their words are all there is
+    scan_while(text, without_accents, Manner::AllRuns, visit);  // nothing but addresses: their words are all there is
+}
+
+// How a text is to be read, by its first words; a text whose first units have nothing odd in Latin letters is a usual one.
+template <class Reader>
+Manner manner_of(const Reader& text) {
+  bool any = false;
+  const std::size_t end = std::min(text.size(), detail::kBeginning);
+  for (std::size_t i = 1; i < end; ++i) {
+    const auto before = static_cast<char32_t>(text.units[i - 1]), c = static_cast<char32_t>(text.units[i]);
+    any |= (c == '_') | ((c - 'A' < 26) & (before - 'a' < 26));
+  }
+  if (!any) return Manner::Usual;
+  int words = 0, odd = 0, coded = 0;
+  scan_while(text, true, Manner::Usual, [&](const Word& word) {
+    ++words;
+    odd += word.odd && !word.coded;
+    coded += word.coded;
+    return words < detail::kSample;
+  });
+  return 2 * odd > words && 8 * coded <= words ? Manner::Lenient : Manner::Usual;
+}
+
+// Calls visit(word) for each word of the text, in order; the key lives until the next one.
+template <class Reader, class Visit>
+void scan(const Reader& text, bool without_accents, Visit&& visit) {
+  scan_while(text, without_accents, manner_of(text), [&](const Word& word) {
+    visit(word);
+    return true;
+  });
 }
 
 }  // namespace textmill::language

@@ -229,6 +229,21 @@ def test_addresses_and_elements_are_no_words(text: str, words: list[str]) -> Non
     assert native.keys(native.Texts([text.encode()]), 0, False) == words
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tHe CaT sAt On ThE mAt", ["the", "cat", "sat", "on", "the", "mat"]),
+        ("the_cat_sat_on_the_mat", ["the", "cat", "sat", "on", "the", "mat"]),
+        ("TheCatSat", ["thecatsat"]),
+        ("my iPhone and the cat_sat here", ["my", "", "and", "the", "", "", "here"]),  # odd words among others
+        ("aB3x_yZ9 Qk4Lm tU7vW", ["", "", "", "", "", "", ""]),  # codes
+    ],
+)
+def test_odd_words_are_words_where_most_are_odd(text: str, words: list[str]) -> None:
+    assert native.keys(native.Texts([text]), 0, False) == words
+    assert native.keys(native.Texts([text.encode()]), 0, False) == words
+
+
 def test_scripts_decide_before_letters() -> None:
     model = LanguageIdentifier(min_count=1, held_out=0, order=2).fit(
         ["hello there friend", "привет мой друг", "γεια σου φίλε"], ["en", "ru", "el"]
