@@ -1,6 +1,8 @@
 #include "lm/counting.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -16,7 +18,10 @@ using Key = std::uint64_t;  // number of the parent, then the word: keys of one 
 constexpr std::size_t kBuckets = 64;      // stretches of keys that are sorted apart
 constexpr std::size_t kSampled = 32;      // keys looked at for each border between buckets
 constexpr std::size_t kPlaces = 1 << 14;  // of a text whose families are sorted by one thread
-constexpr std::size_t kShort = 24;        // keys that are sorted by insertion
+constexpr std::size_t kShort = 24;        // keys that are sorted by insertion, or
+constexpr std::size_t kLong = 1024;       // digit by digit
+constexpr unsigned kDigit = 11;           // bits
+constexpr std::size_t kLastDigit = (std::size_t{1} << kDigit) - 1;
 constexpr std::size_t kAhead = 16;        // places that are fetched before they are looked at
 constexpr std::size_t kBlock = 4096;      // keys, or
 constexpr std::size_t kSentences = 1024;  // sentences handed to a thread at once
@@ -122,23 +127,38 @@ struct Scratch {
   Bulk<std::uint32_t> first;  // [parents] number of the first new node within its block
 };
 
-void sort_keys(std::span<Key> keys) {
-  if (keys.size() > kShort) {
+// Sorts keys whose places rise already, and whose words have `bits` bits: a few by insertion, many digit by digit.
+void sort_keys(std::span<Key> keys, unsigned bits, std::vector<Key>& spare) {
+  if (keys.size() <= kShort) {
+    for (std::size_t i = 1; i < keys.size(); ++i) {
+      const Key key = keys[i];
+      std::size_t at = i;
+      for (; at > 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
+      keys[at] = key;
+    }
+    return;
+  }
+  if (keys.size() < kLong) {
     std::sort(keys.begin(), keys.end());
     return;
   }
-  for (std::size_t i = 1; i < keys.size(); ++i) {
-    const Key key = keys[i];
-    std::size_t at = i;
-    for (; at > 0 && keys[at - 1] > key; --at) keys[at] = keys[at - 1];
-    keys[at] = key;
+  spare.resize(keys.size());
+  std::span<Key> from = keys, to = spare;
+  for (unsigned done = 0; done < bits; done += kDigit) {
+    const auto digit = [shift = 32 + done](Key key) { return static_cast<std::size_t>(key >> shift) & kLastDigit; };
+    std::array<std::uint32_t, kLastDigit + 2> next{};
+    for (const Key key : from) ++next[digit(key) + 1];
+    for (std::size_t d = 0; d < kLastDigit; ++d) next[d + 1] += next[d];
+    for (const Key key : from) to[next[digit(key)]++] = key;
+    std::swap(from, to);
   }
+  if (from.data() != keys.data()) std::copy(from.begin(), from.end(), keys.begin());
 }
 
 // Adds the level of n-grams to a tree whose last level are the (n - 1)-grams of the families, which become those of the
 // new level. Each family is sorted apart by the word that follows. Blocks are cut by places: bytes never depend on threads.
-void split(Counted& made, std::span<const std::int32_t> text, std::size_t n, Families& families, Scratch& scratch,
-           std::size_t threads) {
+void split(Counted& made, std::span<const std::int32_t> text, std::size_t words, std::size_t n, Families& families,
+           Scratch& scratch, std::size_t threads) {
   struct Part {
     std::size_t parent;  // the first one
     std::size_t place;   // the first one, where its stretch of the scratch begins
@@ -147,6 +167,7 @@ void split(Counted& made, std::span<const std::int32_t> text, std::size_t n, Fam
   };
   const auto begin = static_cast<std::size_t>(made.level.back()), end = made.word.size();  // of the level above
   const std::size_t places = families.place.size(), blocks = places / kPlaces + 1;
+  const auto bits = static_cast<unsigned>(std::bit_width(words - 1));
   std::vector<Part> parts;
   for (std::size_t b = 0; b < blocks; ++b) {
     const auto at = std::lower_bound(families.start.begin(), families.start.end() - 1, b * kPlaces);
@@ -160,6 +181,7 @@ void split(Counted& made, std::span<const std::int32_t> text, std::size_t n, Fam
     Key* const keys = scratch.keys.data() + part.place;
     std::int32_t* const word = scratch.word.data() + part.place;
     std::uint32_t* const count = scratch.count.data() + part.place;
+    std::vector<Key> spare;
     std::size_t items = 0, nodes = 0;
     for (std::size_t p = part.parent; p < parts[b + 1].parent; ++p) {
       const std::size_t family = items;
@@ -170,7 +192,7 @@ void split(Counted& made, std::span<const std::int32_t> text, std::size_t n, Fam
         const std::int32_t next = text[place + n - 1];
         keys[items++] = key_of(next < 0 ? ~next : next, static_cast<std::int32_t>(place));
       }
-      sort_keys({keys + family, items - family});
+      sort_keys({keys + family, items - family}, bits, spare);
       scratch.first[p] = static_cast<std::uint32_t>(nodes);
       for (std::size_t i = family; i < items; ++i) {
         const auto next = static_cast<std::int32_t>(keys[i] >> 32);
@@ -266,7 +288,7 @@ Counted count(std::span<const std::int64_t> offsets, std::span<const std::int32_
   Families families = sort_words(made, text, words, threads);
   Scratch scratch;
   if (order > 1) scratch = {Bulk<Key>(size), Bulk<std::int32_t>(size), Bulk<std::uint32_t>(size), {}};
-  for (std::size_t n = 2; n <= order; ++n) split(made, text, n, families, scratch, threads);
+  for (std::size_t n = 2; n <= order; ++n) split(made, text, words, n, families, scratch, threads);
   close(made);
   return made;
 }
