@@ -4,7 +4,7 @@ Scoring: every fifth sentence by a trigram model of the others, from one ARPA fi
 lists of tokens (kenlm joins them first) and from ids. Training: counting, modified Kneser-Ney and an ARPA file from a
 file of lines, against `estimate-ngram` of MITLM, which the phonetisaurus package brings along. Drawing text, counting
 within memory, 8 bits and pruning have no peer here: the peer's column is what is asked for. On two threads the figure
-is the processor time of the busiest one, which shows how work is shared also where other people use the cores.
+is the time by the clock, which means little where other people use the cores.
 
     TEXTMILL_DATA=... python -m bench lm
 """
@@ -163,14 +163,14 @@ def jobs(options: Options) -> list[Job]:
     return [
         Job("score token lists, 1 thread", lambda: by_lists(1), by_kenlm, "kenlm, from Python", both, "processor",
             bar=1.0, prepare=ready),
-        Job("score token lists, 2 threads", lambda: by_lists(2), by_kenlm, "kenlm, from Python", both, "busiest",
+        Job("score token lists, 2 threads", lambda: by_lists(2), by_kenlm, "kenlm, from Python", both, "clock",
             bar=1.7, prepare=ready),
         Job("score ids, 1 thread", by_ids, by_kenlm, "kenlm, from Python", both, "processor", bar=2.0, prepare=ready),
         *(Job(f"train order {order} and write ARPA, 1 thread", lambda n=order: train(n, 1), lambda n=order: by_mitlm(n),
               "MITLM estimate-ngram", figure="returned", bar=bar, prepare=lines)
           for order, bar in ((3, 1.5), (5, 2.0))),
         *(Job(f"train order {order}, 2 threads", lambda n=order: train(n, 2), lambda n=order: train(n, 1), "1 thread",
-              figure="busiest", bar=1.6, prepare=lines)
+              figure="clock", bar=1.6, prepare=lines)
           for order in (3, 5)),
         Job("draw a million words, 1 thread", draw, lambda: 1.0, "asked", figure="returned", bar=1.0, prepare=draw),
         Job("8 bits: % of the file", lambda: coded()[0], lambda: 40.0, "asked",

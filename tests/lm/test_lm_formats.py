@@ -9,7 +9,7 @@ import pytest
 
 from textmill.corpus import Tokenizer, sample_texts, split_sentences
 from textmill.errors import DataError
-from textmill.lm import NGramModel, from_arpa, to_arpa
+from textmill.lm import NGramModel, from_arpa, perplexity_report, to_arpa
 
 kenlm = pytest.importorskip("kenlm")
 
@@ -108,3 +108,15 @@ def test_a_file_without_an_unknown_word_makes_it_as_unlikely_as_kenlm_does(tmp_p
     peer, model = kenlm.Model(str(tmp_path / "closed.arpa")), from_arpa(tmp_path / "closed.arpa")
     theirs = [score for score, _, _ in peer.full_scores("a d")]
     assert model.token_scores([["a", "d"]])[0] == pytest.approx(theirs, abs=1e-4)
+
+
+def test_words_that_cannot_be_are_left_out_of_perplexities_as_in_srilm() -> None:
+    text = PRUNED.replace("-1.1\tc", "-inf\tc").replace("-0.25\tc b c", "-99\tc b c")
+    model = from_arpa(io.BytesIO(text.encode()))
+    report = perplexity_report(model, [[["a", "b", "c"], ["c", "d"]]])
+    assert report.impossible.tolist() == [2]
+    rows = [row.tolist() for row in model.token_scores([["a", "b", "c"], ["c", "d"]])]
+    total = rows[0][0] + rows[0][1] + rows[0][3] + rows[1][2]
+    assert report.log_probability.tolist() == pytest.approx([total])
+    assert report.ppl == pytest.approx(10 ** (-total / (5 - 1 - 2 + 2)))
+    assert report.lines()[1].startswith("2 zeroprobs, ")

@@ -27,7 +27,7 @@ __all__ = ["arpa_of", "from_arpa", "read_model", "to_arpa"]
 Tree = tuple[NDArray[np.int64], Ids, Ids]  # levels, last words, first children
 
 _MISSING = -100.0  # log10 p of <unk> where a file has none
-_NEVER = -99.0  # log10 p of <s>
+_NEVER = -99.0  # log10 p of <s>, and of all that some files say cannot be
 
 
 def from_arpa(source: Source, *, n_jobs: int | None = None) -> NGramModel:
@@ -52,8 +52,9 @@ def from_arpa(source: Source, *, n_jobs: int | None = None) -> NGramModel:
         if order.log_probability.max(initial=0.0) > 0:
             raise DataError(f"a log probability of order {n} is above 0; is the file an ARPA model?", source=name)
         rows = rename[order.words]
+        own, weight = (np.where(np.isneginf(x), _NEVER, x) for x in (order.log_probability, order.back_off))
         if n == 1:
-            probability[1][rows[:, 0]], back_off[1][rows[:, 0]] = order.log_probability, order.back_off
+            probability[1][rows[:, 0]], back_off[1][rows[:, 0]] = own, weight
             probability[1][BEGIN] = _NEVER
             continue
         parents = native.find(*tree, np.ascontiguousarray(rows[:, :-1]))
@@ -67,8 +68,8 @@ def from_arpa(source: Source, *, n_jobs: int | None = None) -> NGramModel:
             words = " ".join(table[int(w)] for w in rows[by_place[int(same.argmax())]])
             raise DataError(f"'{words}' is there twice; write the model again", source=name)
         tree = _grown(tree, parents, last)
-        probability.append(order.log_probability[by_place])
-        back_off.append(order.back_off[by_place])
+        probability.append(own[by_place])
+        back_off.append(weight[by_place])
     model.levels_, model.last_words_, model.children_ = tree
     model.suffixes_ = np.empty(len(tree[1]), dtype=np.int32)
     native.suffixes(*tree, model.suffixes_, threads=effective_jobs(n_jobs))

@@ -1,10 +1,11 @@
 """How well a model predicts documents: perplexities as SRILM reports them, unknown words, hits by order.
 
-    ppl     10^(-log10 p / (words - unknown + sentences))          ends of sentences count as words
-    ppl1    10^(-log10 p / (words - unknown))                      they do not
+    ppl     10^(-log10 p / (words - unknown - impossible + sentences))    ends of sentences count as words
+    ppl1    10^(-log10 p / (words - unknown - impossible))                they do not
     hits    how many words (and ends) were found as n-grams of each length
 
-log10 p is the sum over all words but unknown ones. Counts add, figures do not: a report holds counts by document, and
+log10 p is the sum over all words but unknown ones, and those that are known but cannot be: some ARPA files give words
+-99, which stands for 0. SRILM calls them zeroprobs. Counts add, figures do not: a report holds counts by document, and
 every figure is of their sum. `open_vocabulary` counts unknown words like others, with the probability of <unk>. Cost: a
 second look-up for each word. Reference: Stolcke (2002), SRILM, ngram -ppl -debug 1.
 """
@@ -28,6 +29,7 @@ from textmill.tables import Table
 
 __all__ = ["PerplexityReport", "perplexity_report"]
 
+_NEVER = -99.0  # log10 of 0 in ARPA files
 _SHOWN = 500  # documents in a table of the page
 
 
@@ -40,16 +42,18 @@ class PerplexityReport(Table):
         sentences: Numbers of sentences.
         words: Numbers of words, ends of sentences not among them.
         unknown: How many of the words are not in the model.
-        log_probability: Log10 of the probability of all words and ends but unknown words.
+        impossible: How many words and ends have probability 0, which a model from a file may give, known as they are.
+        log_probability: Log10 of the probability of all words and ends but unknown and impossible ones.
         unknown_log_probability: What unknown words would add to it.
-        hits: Words and ends by the length of the n-gram that was found, (documents, order); unknown words are not
-        there. open_vocabulary: Whether unknown words count in the perplexities.
+        hits: Words and ends by the length of the n-gram that was found, (documents, order), without unknown words.
+        open_vocabulary: Whether unknown words count in the perplexities.
     """
 
     names: tuple[str, ...]
     sentences: Ints
     words: Ints
     unknown: Ints
+    impossible: Ints
     log_probability: Floats
     unknown_log_probability: Floats
     hits: NDArray[np.int64]
@@ -75,7 +79,7 @@ class PerplexityReport(Table):
         return self.log_probability + self.open_vocabulary * self.unknown_log_probability
 
     def _events(self, ends: bool) -> Ints:
-        return self.words - (not self.open_vocabulary) * self.unknown + ends * self.sentences
+        return self.words - (not self.open_vocabulary) * self.unknown - self.impossible + ends * self.sentences
 
     def ppl_by_document(self) -> Floats:
         """Perplexity of each document, ends of sentences included; NaN where nothing counts."""
@@ -97,14 +101,15 @@ class PerplexityReport(Table):
 
     def lines(self) -> list[str]:
         """The report in the words of SRILM, and the hits by order."""
-        words, unknown = int(self.words.sum()), int(self.unknown.sum())
+        words, unknown, impossible = (int(x.sum()) for x in (self.words, self.unknown, self.impossible))
+        total = self._log_probability().sum()
         hits = self.hits.sum(axis=0)
         shares = ", ".join(
             f"{n}-grams {h} ({h / max(1, hits.sum()):.1%})" for n, h in enumerate(hits.tolist(), start=1)
         )
         return [
             f"{len(self.names)} documents, {int(self.sentences.sum())} sentences, {words} words, {unknown} OOVs",
-            f"0 zeroprobs, logprob= {self._log_probability().sum():.4f} ppl= {self.ppl:.4f} ppl1= {self.ppl1:.4f}",
+            f"{impossible} zeroprobs, logprob= {total:.4f} ppl= {self.ppl:.4f} ppl1= {self.ppl1:.4f}",
             f"found as {shares}",
         ]
 
@@ -177,10 +182,10 @@ def perplexity_report(
     if isinstance(documents, dict):
         names, documents = list(documents), list(documents.values())
     order, threads = len(model.levels_) - 2, effective_jobs(model.n_jobs)
-    rows: list[tuple[int, int, int, float, float]] = []
+    rows: list[tuple[int, int, int, int, float, float]] = []
     hits: list[NDArray[np.int64]] = []
     for document in documents:
-        row = np.zeros(5)
+        row = np.zeros(6)
         by_order = np.zeros(order + 1, dtype=np.int64)
         for offsets, ids in model._sequences(document):
             scores, lengths = model.table().score(offsets, ids, with_end=True, orders=True, threads=threads)
@@ -188,17 +193,19 @@ def perplexity_report(
             is_word = np.ones(len(scores), dtype=bool)
             is_word[offsets[1:] + np.arange(len(offsets) - 1)] = False
             unknown[is_word] = ids <= UNKNOWN
-            row += [len(offsets) - 1, len(ids), unknown.sum(), scores[~unknown].sum(), scores[unknown].sum()]
+            impossible = ~unknown & (scores <= _NEVER)
+            sums = [scores[~(unknown | impossible)].sum(), scores[unknown].sum()]
+            row += [len(offsets) - 1, len(ids), unknown.sum(), impossible.sum(), *sums]
             by_order += np.bincount(lengths[~unknown], minlength=order + 1)
-        rows.append((int(row[0]), int(row[1]), int(row[2]), float(row[3]), float(row[4])))
+        rows.append((int(row[0]), int(row[1]), int(row[2]), int(row[3]), float(row[4]), float(row[5])))
         hits.append(by_order[1:])
     if not any(row[0] for row in rows):
         raise DataError("there is no word to score; pass at least one sentence")
     labels = tuple(str(i) for i in range(len(rows))) if names is None else tuple(names)
     if len(labels) != len(rows):
         raise DataError(f"there are {len(rows)} documents but {len(labels)} names; pass one for each")
-    table = [np.array(column) for column in zip(*rows, strict=True)]
-    return PerplexityReport(labels, table[0], table[1], table[2], table[3], table[4], np.stack(hits), open_vocabulary)
+    sentences, words, missing, never, total, rest = (np.array(column) for column in zip(*rows, strict=True))
+    return PerplexityReport(labels, sentences, words, missing, never, total, rest, np.stack(hits), open_vocabulary)
 
 
 def _perplexity(log_probability: Floats, events: Ints) -> Floats:
