@@ -50,6 +50,14 @@ def test_limits_pictures_and_pages(run, tmp_path):
     assert max(map(int, masses)) <= 15
 
 
+def test_many_texts_come_in_order_for_any_number_of_threads(run, tmp_path):
+    rows = [{"id": f"d{i}", "text": MILL * (4 + i % 5) + SKY * (4 + i % 3)} for i in range(40)]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    one, two = (run("text", "docs.jsonl", "--to", "json", "--jobs", jobs).stdout for jobs in ("1", "3"))
+    assert one == two
+    assert [json.loads(line)["id"] for line in one.splitlines()] == [row["id"] for row in rows]
+
+
 def test_a_stream_is_written_as_it_comes(run):
     lines = (TEXT.replace(". ", ".\n")) * 3
     rows = run("text", "-", "--stream", text=lines).stdout.splitlines()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,6 +50,7 @@ def text(
     stream: Annotated[
         bool, typer.Option("--stream", help="Read one text of any length in bounded memory; write its segments.")
     ] = False,
+    jobs: Jobs = None,
     *,
     reading: Reading,
 ) -> None:
@@ -71,8 +73,9 @@ def text(
             for string in task.segment_stream(segmenter, track(pieces, "segmenting", unit="lines"), **limits):
                 out.write(json_line({"text": string}) + "\n")
             return
-        for i, (name, string) in enumerate(track(_texts(sources, reading), "segmenting", unit="texts")):
-            cut = segmenter.segment(string, n_segments=segments, **limits)
+        names, strings = _apart(track(_texts(sources, reading), "segmenting", unit="texts"))
+        for i, cut in enumerate(segmenter.iterate(strings, n_jobs=jobs, n_segments=segments, **limits)):
+            name = names.popleft()
             if i == 0:
                 _draw(task, cut, name, plot, report)
                 if to == "table":  # not before the first text could be read
@@ -273,6 +276,18 @@ def _texts(sources: list[str], reading: Any) -> Iterator[tuple[str, str]]:
         else:
             for document in reading.documents([source]):
                 yield document.id, document.text
+
+
+def _apart(pairs: Iterable[tuple[str, str]]) -> tuple[deque[str], Iterator[str]]:
+    """Names of the texts that were read so far, and the texts."""
+    names: deque[str] = deque()
+
+    def texts() -> Iterator[str]:
+        for name, text in pairs:
+            names.append(name)
+            yield text
+
+    return names, texts()
 
 
 def _pieces(sources: list[str], reading: Any) -> Iterator[str]:

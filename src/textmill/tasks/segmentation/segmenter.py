@@ -14,8 +14,9 @@ Segmenters learn nothing beforehand: `fit` does nothing, `transform` segments ma
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol, Self
@@ -111,11 +112,27 @@ class Segmenter(Estimator):
         """Segment many texts, several at a time; options as in `segment`."""
         if isinstance(X, str):
             raise DataError("transform takes many texts, got one; use segment")
+        return list(self.iterate(X, n_jobs=n_jobs, **limits))
+
+    def iterate(self, X: Iterable[str], *, n_jobs: int | None = None, **limits: Any) -> Iterator[Segments]:
+        """The same one after the other, in order; only a few texts are read ahead.
+
+        >>> from textmill.tasks.segmentation import Fixed
+        >>> [len(cut) for cut in Fixed(n_tokens=2).iterate(iter(["a b c", "", "d e f g h"]))]
+        [2, 0, 3]
+        """
         jobs = effective_jobs(n_jobs)
         if jobs == 1:
-            return [self.segment(text, **limits) for text in X]
+            yield from (self.segment(text, **limits) for text in X)
+            return
         with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(lambda text: self.segment(text, **limits), X))
+            waiting: deque[Future[Segments]] = deque()
+            for text in X:
+                waiting.append(pool.submit(self.segment, text, **limits))
+                if len(waiting) >= 4 * jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
 
     def segments(self, text: str) -> list[tuple[int, int]]:
         """Where each segment begins and ends, in characters."""
