@@ -9,8 +9,8 @@ TEXTMILL_DATA=... python -m bench dependency [--repeats 3] [--quick] [--only TEX
                                   the time in their `predict` counts: nothing for features, nothing for the parser.
     training, degree 1 | 2 | 3    processor seconds, once
 
-The training sentences are those of the corpus's own list; penalties are fixed (l1 = 1, l2 = 30; C = 0.001 for the cubic kernel,
-0.01 for the quadratic, 0.1 for the linear one). `--quick` takes the first 1,500 sentences to train.
+The training sentences are those of the corpus's own list; penalties are fixed (l1 = 1, l2 = 30; C = 0.001 for the
+cubic kernel, 0.01 for the quadratic, 0.1 for the linear one). `--quick` takes the first 1,500 sentences to train.
 Quality: dependency accuracy of both, weights by degree, support vectors.
 """
 

@@ -86,6 +86,15 @@ def test_without_a_penalty_one_is_chosen_by_left_out_rows(
     assert load(model).l2 == 1
 
 
+def test_fields_may_be_parted_by_semicolons_in_any_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, model = tmp_path / "films.csv", str(tmp_path / "model.mill")
+    data.write_text("text;label\n这部电影很好;pos\n这部电影很差;neg\nفيلم رائع;pos\nفيلم سيئ;neg\n", encoding="utf-8")
+    code, out, _ = said(capsys, "classify", "train", str(data), "--delimiter", ";", "-o", model)
+    assert code == 0
+    assert out.startswith("4 rows, 2 classes; ")
+    assert "accuracy 1.0000" in said(capsys, "classify", "evaluate", model, str(data), "--delimiter", ";")[1]
+
+
 def test_events_give_combinations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events, model = tmp_path / "train.events", str(tmp_path / "model.mill")
     events.write_text("N v=eat p=with\nV v=eat p=of\nV v=see p=with\nN v=see p=of\n" * 9, encoding="utf-8")

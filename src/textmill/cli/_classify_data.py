@@ -46,6 +46,7 @@ def read_data(
         text_field=reading.text_field,
         id_field=reading.id_field,
         unit="line" if reading.lines else None,
+        delimiter={"tab": "\t", "\\t": "\t"}.get(reading.delimiter, reading.delimiter),
         errors=reading.errors,
     )
 
