@@ -287,6 +287,11 @@ def test_impossible_targets_are_named(tmp_path):
         write(tmp_path, SMALL)
     with pytest.raises(ModelFileError, match="not saved: there is a folder or device of that name"):
         write("/dev/null", SMALL)
+    reading, writing = os.pipe()
+    with pytest.raises(ModelFileError, match="or a pipe; choose another name"):
+        write(f"/proc/self/fd/{writing}", SMALL)
+    os.close(reading)
+    os.close(writing)
     with pytest.raises(ModelFileError, match="No such file or directory; make the folder or choose another"):
         write(tmp_path / "none" / "m.mill", SMALL)
     with pytest.raises(ModelFileError, match="File name too long"):

@@ -81,8 +81,8 @@ def write(path: str | os.PathLike[str], saved: Saved) -> None:
     from safetensors.numpy import save_file
 
     target = Path(os.path.realpath(path))  # through a symbolic link, not over it
-    if target.exists() and not target.is_file():
-        raise ModelFileError("not saved: there is a folder or device of that name; choose another name")
+    if os.path.exists(path) and not os.path.isfile(path):  # not of the target: a pipe behind /dev/stdout has no place
+        raise ModelFileError("not saved: there is a folder or device of that name, or a pipe; choose another name")
     arrays = {name: np.asarray(array, order="C") for name, array in _flat(saved).items()}  # the library swaps bytes
     description = _description(saved) | {"crc32": {"arrays": array_checksums(arrays)}}
     header = header_checksum(description, {name: (array.dtype.name, array.shape) for name, array in arrays.items()})
