@@ -146,10 +146,23 @@ def test_index_pairs_and_expansions_give_the_same_margins(degree: int, averaged:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("degree", [1, 2, 3])
-def test_index_and_pairs_agree_on_ten_thousand_sentences(degree: int) -> None:
+def test_ten_thousand_rounds_by_the_index_are_those_of_all_pairs(degree: int) -> None:
     rows, labels = random_sets(degree, 10_000, features=3000, most=40)
     sets = FeatureSets.of(rows)
-    model = PassiveAggressive(kernel="polynomial", degree=degree).fit(sets, labels)
+    X = sparse.csr_matrix((np.ones(len(sets.keys), np.uint8), sets.keys.astype(np.int32), sets.offsets))
+    powers = (1.0 + np.arange(64)) ** degree
+    a, margins = np.zeros(len(rows)), np.zeros(len(rows))
+    for begin in range(0, len(rows), 500):
+        common = (X[begin : begin + 500] @ X[: begin + 500].T).toarray()
+        for i, shared in enumerate(common, begin):
+            margins[i] = a[:i] @ powers[shared[:i]]
+            a[i] = labels[i] * min(50.0, max(0.0, 1.0 - labels[i] * margins[i]) / powers[len(rows[i])])
+    model = PassiveAggressive(kernel="polynomial", degree=degree)
+    own, tau = model.learn(sets, labels)
+    assert own == pytest.approx(margins, rel=1e-9, abs=1e-9)
+    assert np.flatnonzero(tau).tolist() == np.flatnonzero(a).tolist()
+    model.partial_fit(sets.take([]), [])
+    assert model.n_active_ == np.count_nonzero(a)
     assert model.margins(sets) == pytest.approx(model.margins(sets, naive=True), rel=1e-9, abs=1e-9)
 
 
@@ -173,8 +186,14 @@ def test_pruning_keeps_exactly_the_conjunctions_of_enough_weight() -> None:
 
 
 def test_the_kernel_identity_of_the_worked_example() -> None:
-    for m, value in enumerate([1, 8, 27, 64, 125, 216]):
-        assert 1 + 7 * m + 12 * math.comb(m, 2) + 6 * math.comb(m, 3) == value
+    model = PassiveAggressive(kernel="polynomial", degree=3)
+    model.partial_fit(FeatureSets.of([set(range(5))]), [1], classes=[-1, 1])  # one active example: f = K / 216
+    sets = FeatureSets.of([range(m) for m in range(6)])
+    values = [1, 8, 27, 64, 125, 216]
+    assert 216 * model.margins(sets) == pytest.approx(values, abs=1e-9)
+    expanded = ExpandedKernel(model, min_weight=0.0)  # 1 + 7 m + 12 binom(m, 2) + 6 binom(m, 3)
+    assert expanded.n_conjunctions == sum(math.comb(5, size) for size in (1, 2, 3))
+    assert 216 * expanded.decision_function(sets) == pytest.approx(values, abs=1e-9)
 
 
 def test_degree_one_is_the_linear_learner_with_a_constant_feature() -> None:
@@ -244,9 +263,12 @@ def test_features_are_numbered_only_when_their_example_becomes_active() -> None:
     model = PassiveAggressive(kernel="polynomial", degree=1, cost=50)
     model.partial_fit(FeatureSets.of([{1, 2, 3}, {9}]), [1, -1], classes=[-1, 1])
     before = model.n_active_
-    model.partial_fit(FeatureSets.of([{1, 2, 3, 77}]), [1])  # margin above 1 already? then 77 stays unknown
-    assert (77 in model.keys_.tolist()) == (model.n_active_ > before)
-    assert sorted(model.keys_.tolist())[:3] == [1, 2, 3]
+    model.partial_fit(FeatureSets.of([{9, 55}]), [-1])  # 0.25 - 2 * 0.625: the margin is there already
+    assert model.n_active_ == before
+    assert sorted(model.keys_.tolist()) == [1, 2, 3, 9]
+    model.partial_fit(FeatureSets.of([{1, 2, 3, 77}]), [1])
+    assert model.n_active_ == before + 1
+    assert sorted(model.keys_.tolist()) == [1, 2, 3, 9, 77]
 
 
 def test_a_kernel_of_ones_own_gives_the_same_as_the_native_one(tmp_path: Path) -> None:

@@ -193,6 +193,32 @@ def test_samples_of_the_worked_example(tmp_path: Path) -> None:
     assert abs(followed / len(starts) - p) < 3 * math.sqrt(p * (1 - p) / len(starts))
 
 
+def test_the_smoothed_bigrams_of_the_worked_example_are_sampled(tmp_path: Path) -> None:
+    """P(y | x) = 1 / 4 + 1 / 12, from unigrams that are not smoothed themselves; a million draws."""
+    unigrams = {"<unk>": -99.0, "<s>": -99.0, "</s>": 2 / 6, "x": 2 / 6, "y": 1 / 6, "z": 1 / 6}
+    shorter = {"<s>": 1 / 3, "x": 0.5, "y": 0.5, "z": 0.5}  # 1 - lambda: c(h) = 2, 2, 1, 1 and N1+(h) = 1, 2, 1, 1
+    seen = {("<s>", "x"): 1.0, ("x", "y"): 0.5, ("x", "z"): 0.5, ("y", "</s>"): 1.0, ("z", "</s>"): 1.0}
+    lines = ["\\data\\", "ngram 1=6", "ngram 2=5", "", "\\1-grams:"]
+    for word, p in unigrams.items():
+        back_off = f"\t{math.log10(shorter[word]):.12f}" if word in shorter else ""
+        lines.append(f"{math.log10(p) if p > 0 else p:.12f}\t{word}{back_off}")
+    lines += ["", "\\2-grams:"]
+    for (h, w), share in seen.items():
+        lines.append(f"{math.log10((1 - shorter[h]) * share + shorter[h] * unigrams[w]):.12f}\t{h} {w}")
+    (tmp_path / "smoothed.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
+    model = read_model(tmp_path / "smoothed.arpa")
+    x, y = model.id_of("x"), model.id_of("y")
+    p = float(model.distribution(["x"])[y])
+    assert p == pytest.approx(0.333333, abs=1e-6)
+    offsets, ids = model.sample_ids(900_000, random_state=2, unknown=True)
+    starts = np.flatnonzero(ids == x)
+    assert len(starts) > 1_000_000
+    last = np.zeros(len(ids), dtype=bool)
+    last[offsets[1:] - 1] = True  # behind a last word comes the end
+    followed = int((ids[starts[~last[starts]] + 1] == y).sum())
+    assert abs(followed / len(starts) - p) < 3 * math.sqrt(p * (1 - p) / len(starts))
+
+
 def test_samples_follow_a_hundred_frequent_contexts_and_always_end() -> None:
     model = NGramModel(order=3).fit(sentences_of_articles())
     offsets, ids = model.sample_ids(40_000, random_state=3, longest=10_000, unknown=True)

@@ -124,6 +124,17 @@ def test_planted_classes_are_recovered(n_candidates: int | None) -> None:
     assert adjusted_rand_score(list(truth.values()), [classes.class_of(word) for word in truth]) >= 0.95
 
 
+def test_few_exact_gains_give_nearly_the_likelihood_of_all() -> None:
+    sentences = [split.split() for text in sample_texts()[:80] for split in split_sentences(text)]
+    likelihoods = [
+        WordClasses(n_classes=30, min_count=2, n_candidates=n).fit(sentences).trace_[-1] for n in (None, 8, 1)
+    ]
+    words = WordClasses(n_classes=1, min_count=2).fit(sentences).trace_[-1]  # without any classes
+    gains = [value - words for value in likelihoods]
+    assert gains[1] > 0.97 * gains[0]
+    assert gains[2] > 0.85 * gains[0]
+
+
 def test_hierarchical_classes_have_codes_and_the_largest_are_split_first() -> None:
     sentences, truth = planted(2, n_classes=6)
     classes = WordClasses(n_classes=6, method="hierarchical").fit(sentences)

@@ -10,6 +10,7 @@ import pytest
 import textmill
 from textmill.errors import DataError
 from textmill.lm import NGramModel
+from textmill.model import Saved
 from textmill.tasks import FluencyModel
 from textmill.tasks.fluency import (
     Encoded,
@@ -23,6 +24,7 @@ from textmill.tasks.fluency import (
     sample_documents,
     split_corpus,
 )
+from textmill.tasks.fluency.model import seed_for
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +109,86 @@ def test_negatives_of_passes_development_and_test_differ(judge: FluencyModel) ->
     counts = Counter(key for keys in draws for key in set(keys))
     assert sum(count > 1 for count in counts.values()) <= 3  # two sentences may be equal by chance
     assert judge.draw(40).keys() == judge.draw(40).keys()
+
+
+def test_negatives_of_tests_repeat_neither_the_text_nor_those_of_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(0)  # with a few words to say it is easy to say the same
+    rows = [[f"{kind}{generator.integers(5)}" for kind in "abcde"] for _ in range(800)]
+    parts = split_corpus([SentenceDocument(str(i), rows[i : i + 8]) for i in range(0, 800, 8)])
+    model = FluencyModel(features="word:1", order=2, min_count=1, max_words=5).fit(parts)
+    text = set(model.encode([*parts.sentences("lm"), *parts.sentences("train"), *parts.sentences("dev")]).keys())
+    size, limits = parts.counts()["train"], {"min_words": 5, "max_words": 5, "seen": text}
+    passes = [draw_negatives(model.lm_, model.lm_, size, random_state=seed_for(0, "pass", n), **limits) for n in (0, 1)]
+    learned = set(Encoded.joined(passes).keys())
+    anything = draw_negatives(model.lm_, model.lm_, 300, random_state=seed_for(0, "test"), **limits | {"seen": ()})
+    assert text & set(anything.keys())
+    assert learned & set(anything.keys())
+    fresh = set(model.draw(300).keys())
+    assert not (text | learned) & fresh
+    model.drawn_digests_ = np.union1d(model.drawn_digests_, model.draw(300).digests())
+    monkeypatch.setattr("textmill.tasks.fluency.negatives._ROUNDS", 1)
+    again = set(model.draw(20).keys())  # nothing else is at hand
+    assert again & fresh
+    assert not text & again
+
+
+def test_the_threshold_of_the_baseline_is_the_best_of_the_development_sentences(
+    split: Any, judge: FluencyModel
+) -> None:
+    right = judge.log_scores(judge.encode(split.sentences("dev")))
+    seen = judge.encode([*split.sentences("lm"), *split.sentences("train"), *split.sentences("dev")]).keys()
+    limits = {"min_words": judge.min_words, "max_words": judge.max_words}
+    drawn = draw_negatives(judge.lm_, judge.lm_, len(right), seen=set(seen), random_state=seed_for(0, "dev"), **limits)
+    wrong = judge.log_scores(drawn)
+
+    def hits(threshold: float) -> int:
+        return int((right > threshold).sum() + (wrong <= threshold).sum())
+
+    assert hits(judge.lm_threshold_) == max(map(hits, [-99.0, *right, *wrong]))
+    test, result = judge.encode(split.sentences("test")), evaluate_fluency(judge, split.test)
+    negatives = judge.draw(test.size, seen=set(test.keys()))
+    scores = judge.log_scores(test), judge.log_scores(negatives)
+    expected = [*(scores[0] > judge.lm_threshold_), *(scores[1] <= judge.lm_threshold_)]
+    assert result.lm_accuracy == pytest.approx(np.mean(expected))
+
+
+def test_features_are_all_ngrams_with_borders(split: Any) -> None:
+    model = FluencyModel(features="word:3,class:2", n_classes=7, max_iter=1).fit(split)
+    sentences = split.sentences("test")[:40]
+    assert model.word_classes_ is not None
+    grams: list[set[Any]] = []
+    for words, classes in zip(sentences, model.word_classes_.transform(sentences), strict=True):
+        found: set[Any] = set()
+        for name, order, row in (("word", 3, words), ("class", 2, classes)):
+            padded = ["<", *row, ">"]
+            for n in range(1, order + 1):
+                found |= {(name, *padded[i : i + n]) for i in range(len(padded) - n + 1)}
+            found -= {(name, "<"), (name, ">")}
+        grams.append(found)
+    sets = model.sets(model.encode(sentences))
+    assert sets.sizes().tolist() == [len(found) for found in grams]
+    rows = [set(sets.take([i]).keys.tolist()) for i in range(40)]
+    for i in range(39):  # the same keys for the same n-grams
+        assert len(rows[i] & rows[i + 1]) == len(grams[i] & grams[i + 1])
+
+
+def test_codes_are_explained_by_their_bits() -> None:
+    documents = [SentenceDocument(str(i), [["the", "mill", "of", "course", f"t{i % 7}", "."]] * 3) for i in range(60)]
+    settings: dict[str, Any] = {"n_classes": 4, "max_length": 2, "order": 2, "min_count": 1, "min_words": 2}
+    model = FluencyModel(features="code2:1", **settings).fit(documents)
+    one = explain_sentence(model, ["the", "mill", "of", "course", "t1", "."])
+    assert model.word_classes_ is not None
+    codes = model.word_classes_.codes_.to_list()
+    assert {row.words: row.feature for row in one.features} == {
+        row.words: codes[model.word_classes_.class_of(row.words)][:2] for row in one.features
+    }
+
+
+def test_empty_sentences_are_no_documents(split: Any, judge: FluencyModel) -> None:
+    first = split.sentences("test")[0]
+    assert len(evaluate_fluency(judge, [[], first]).positive_margins) == 1
+    with pytest.raises(DataError, match="none of the 0 positives"):
+        evaluate_fluency(judge, [[]])
 
 
 def test_samples_that_repeat_a_sentence_are_drawn_again() -> None:
@@ -215,6 +297,9 @@ def test_a_judge_of_the_first_format_still_judges() -> None:
     assert (judge.rule, judge.features, judge.fine_classes_) == ("pa1", "class:2", None)
     margin = judge.decision_function(["in the noon the smith near the barn takes the pen and wants dinner ."])
     assert margin[0] == pytest.approx(0.49031733, abs=1e-8)
+    assert judge.draw(3).size == 3  # it does not know what training has seen
+    second = FluencyModel.upgrade(Saved("tasks.FluencyModel", 2, parameters={"rule": "pa2"}))
+    assert (second.format, second.parameters["rule"], len(second.arrays["text_digests_"])) == (3, "pa2", 0)
 
 
 @pytest.mark.parametrize("features", ["code3:2", "class:1,code2:2,word:2", "word:4", "fine:2,code3:2"])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Container, Iterable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill.arrays import Ids, Ints
 
-__all__ = ["Encoded"]
+__all__ = ["Encoded", "SeenSentences"]
 
 
 class Encoded(NamedTuple):
@@ -50,6 +52,14 @@ class Encoded(NamedTuple):
         data = np.ascontiguousarray(self.ids).tobytes()
         return [data[4 * begin : 4 * end] for begin, end in pairwise(self.offsets.tolist())]
 
+    def digests(self) -> NDArray[np.uint64]:
+        """Return a number for each sentence, the same for the same words.
+
+        >>> Encoded(np.array([0, 1]), np.array([5], dtype=np.int32)).digests().shape
+        (1,)
+        """
+        return np.frombuffer(b"".join(map(_digest, self.keys())), dtype="<u8").astype(np.uint64)
+
     @classmethod
     def joined(cls, parts: Iterable[Encoded]) -> Encoded:
         """Return the sentences of several, one behind the other.
@@ -61,3 +71,24 @@ class Encoded(NamedTuple):
         lengths = np.concatenate([np.zeros(0, np.int64), *(part.lengths() for part in several)])
         ids = np.concatenate([np.zeros(0, np.int32), *(part.ids for part in several)])
         return cls(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]), ids)
+
+
+class SeenSentences:
+    """Sentences of which some are known by their digests and others by their keys.
+
+    >>> some = Encoded(np.array([0, 1, 2]), np.array([5, 6], dtype=np.int32))
+    >>> seen = SeenSentences(some.take([0]).digests(), set())
+    >>> [key in seen for key in some.keys()]
+    [True, False]
+    """
+
+    def __init__(self, digests: NDArray[np.uint64], others: Container[Any]) -> None:
+        self._digests = {number.to_bytes(8, "little") for number in digests.tolist()}
+        self._others = others
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._others or (isinstance(key, bytes) and _digest(key) in self._digests)
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.blake2b(key, digest_size=8).digest()

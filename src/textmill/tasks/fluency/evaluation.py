@@ -212,7 +212,7 @@ def positives_of(model: FluencyModel, documents: Iterable[Any]) -> Encoded:
     1
     """
     items = list(documents)
-    first = items[0] if items else None
+    first = next((item for item in items if not isinstance(item, list | tuple) or len(item)), None)  # empty: either
     if isinstance(first, list | tuple) and not isinstance(first, SentenceDocument) and isinstance(first[0], str):
         return _fitting(model, model.encode(items), "positives")  # sentences, not documents
     sentences = [words for one in read_sentences(items, tokenizer=model.tokenizer) for words in one.sentences]

@@ -19,7 +19,7 @@ from textmill.lm import FeatureSets
 from textmill.model import check_fitted
 from textmill.tables import Rows
 from textmill.tasks.fluency.documents import words_of
-from textmill.tasks.fluency.features import FeatureView, View, parse_features
+from textmill.tasks.fluency.features import FeatureView, View, code_beginnings, parse_features
 from textmill.tasks.fluency.model import FluencyModel
 
 __all__ = ["Explanation", "FeatureShare", "WordShare", "explain_sentence"]
@@ -37,7 +37,7 @@ class WordShare:
 
 @dataclass(frozen=True, slots=True)
 class FeatureShare:
-    """An n-gram of some kind, as classes or words; where it stands; its part of the margin."""
+    """An n-gram of some kind, as classes, bits of their codes or words; where it stands; its part of the margin."""
 
     kind: str
     feature: str
@@ -152,6 +152,8 @@ def _feature(
             names.append(vocabulary[int(view.symbols[symbol])])
         elif kind.kind == "pos":
             names.append(tags[int(view.symbols[symbol])])
+        elif kind.kind == "code" and model.word_classes_ is not None:
+            names.append(code_beginnings(model.word_classes_, kind.bits)[int(view.symbols[symbol]) - 1])
         else:
             names.append(str(int(view.symbols[symbol])))
     text = " ".join(words[spans[inside[0]][0] : spans[inside[-1]][1]])

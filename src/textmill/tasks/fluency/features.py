@@ -27,6 +27,7 @@ __all__ = [
     "FeatureView",
     "View",
     "class_view",
+    "code_beginnings",
     "feature_sets",
     "needs_classes",
     "parse_features",
@@ -108,14 +109,24 @@ def word_view(sentences: Encoded, order: int, border: int) -> View:
     return View(sentences.offsets, sentences.ids, order, border)
 
 
+def code_beginnings(classes: WordClasses, bits: int) -> list[str]:
+    """The first bits of the codes of classes, in order; those of symbol 1 come first.
+
+    >>> text = ["the mill turns", "a wheel stands"] * 3
+    >>> code_beginnings(WordClasses(n_classes=4, method="hierarchical").fit(text), 1)
+    ['0', '1']
+    """
+    return sorted({code[:bits] for code in classes.codes_.to_list()[1:]})
+
+
 def class_view(sentences: Encoded, view: FeatureView, classes: WordClasses) -> View:
     """Classes of the best partition as symbols, or the beginnings of their codes; fine ones are of single words."""
     offsets, types = classes.partitions(sentences.offsets, sentences.ids)
     symbols = classes.class_of_[types]
     if view.kind == "code":
-        codes = [code[: view.bits] for code in classes.codes_.to_list()]
-        numbers = {code: i for i, code in enumerate(sorted(set(codes[1:])), 1)}
-        symbols = np.array([0, *(numbers[code] for code in codes[1:])], dtype=np.int32)[symbols]
+        numbers = {code: i for i, code in enumerate(code_beginnings(classes, view.bits), 1)}
+        codes = classes.codes_.to_list()[1:]
+        symbols = np.array([0, *(numbers[code[: view.bits]] for code in codes)], dtype=np.int32)[symbols]
     chunks = None if view.kind == "fine" else types
     return View(offsets, np.ascontiguousarray(symbols, dtype=np.int32), view.order, 0, chunks)
 

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill.arrays import Floats, Ints, Masks
 from textmill.corpus import TokenizerLike
@@ -34,7 +35,7 @@ from textmill.model import Estimator, Model, Saved, StringTable, check_choice, c
 from textmill.progress import interruptible, track
 from textmill.tables import Table
 from textmill.tasks.fluency.documents import SHARES, CorpusSplit, read_sentences, split_corpus, words_of
-from textmill.tasks.fluency.encoded import Encoded
+from textmill.tasks.fluency.encoded import Encoded, SeenSentences
 from textmill.tasks.fluency.features import (
     FeatureView,
     View,
@@ -130,6 +131,8 @@ class FluencyModel(Estimator, Model):
         tags_: Tags seen in training, (T,).
         trace_: Accuracy on development sentences after each pass.
         sizes_: Number of sentences of each part.
+        text_digests_, drawn_digests_: Sentences of the text and negatives of training, as numbers in ascending order;
+            what is drawn later repeats none of them.
 
     >>> from textmill.tasks.fluency import sample_documents
     >>> model = FluencyModel(n_classes=8, order=2, min_count=1).fit(sample_documents(60))
@@ -138,8 +141,13 @@ class FluencyModel(Estimator, Model):
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 2
-    layout: ClassVar[dict[str, str]] = {"tags_": "tag: str", "trace_": "pass"}
+    format_version: ClassVar[int] = 3
+    layout: ClassVar[dict[str, str]] = {
+        "tags_": "tag: str",
+        "trace_": "pass",
+        "text_digests_": "sentence: uint64",
+        "drawn_digests_": "negative: uint64",
+    }
     state: ClassVar[dict[str, Any]] = {"lm_threshold_": float, "sizes_": dict}
     parts: ClassVar[dict[str, str]] = {
         "lm_": "lm.NGramModel",
@@ -157,6 +165,8 @@ class FluencyModel(Estimator, Model):
     tags_: StringTable
     trace_: Floats
     sizes_: dict[str, int]
+    text_digests_: NDArray[np.uint64]
+    drawn_digests_: NDArray[np.uint64]
 
     def __init__(
         self,
@@ -215,13 +225,16 @@ class FluencyModel(Estimator, Model):
         parts = documents if isinstance(documents, CorpusSplit) else self._split(documents)
         self._learn_language(parts, views)
         train, dev = (self._encoded_part(parts, part) for part in ("train", "dev"))
-        seen = {*Encoded(*self.lm_.encode(parts.sentences("lm"))).keys(), *train.keys(), *dev.keys()}
+        text = Encoded.joined([Encoded(*self.lm_.encode(parts.sentences("lm"))), train, dev])
+        seen = set(text.keys())
+        self.text_digests_ = np.unique(text.digests())
         self.tags_ = StringTable(self._tags(train, views))
         source = self.lm_ if negatives is None else negatives
         wrong = self._draw(source, dev.size, seen, "dev")
         dev_sets = FeatureSets.joined([self.sets(dev), self.sets(wrong)])
         dev_labels = np.repeat(np.array([1, -1]), [dev.size, wrong.size])
-        self._learn(source, train, seen, dev_sets, dev_labels)
+        drawn = self._learn(source, train, seen, dev_sets, dev_labels)
+        self.drawn_digests_ = np.unique(np.concatenate([wrong.digests(), *drawn]))
         self.learner_.calibrate(dev_sets, dev_labels)
         scores = np.concatenate([self.log_scores(dev), self.log_scores(wrong)])
         self.lm_threshold_ = _best_threshold(scores, dev_labels > 0)
@@ -294,19 +307,31 @@ class FluencyModel(Estimator, Model):
     def draw(
         self, sentences: int, *, purpose: str = "test", seen: Any = (), source: Any = None, number: int = 0
     ) -> Encoded:
-        """Draw negatives that training has not seen, as ids; `number` tells draws for one purpose apart."""
-        return self._draw(self.lm_ if source is None else source, sentences, seen, purpose, number)
+        """Draw negatives as ids that are neither in `seen` nor sentences of the text; `number` tells draws apart.
+
+        The model's own differ from the negatives of training, too, unless it has no others.
+        """
+        text = SeenSentences(self.text_digests_, seen)
+        if source is not None:
+            return self._draw(source, sentences, text, purpose, number)
+        try:
+            return self._draw(self.lm_, sentences, SeenSentences(self.drawn_digests_, text), purpose, number)
+        except DataError:
+            return self._draw(self.lm_, sentences, text, purpose, number)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_expanded"}
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """Format 1 had no fine classes, and rounds by "pa1"."""
-        saved.parameters["rule"] = "pa1"
+        """Format 1 had no fine classes, and rounds by "pa1"; formats 1 and 2 did not know what training had seen."""
+        if saved.format == 1:
+            saved.parameters["rule"] = "pa1"
+            if saved.fitted:
+                saved.parts["fine_classes_"] = None
         if saved.fitted:
-            saved.parts["fine_classes_"] = None
-        saved.format = 2
+            saved.arrays |= {name: np.zeros(0, np.uint64) for name in ("text_digests_", "drawn_digests_")}
+        saved.format = 3
         return saved
 
     def _check(self) -> list[FeatureView]:
@@ -388,8 +413,10 @@ class FluencyModel(Estimator, Model):
             random_state=seed_for(self.random_state, purpose, number),
         )
 
-    def _learn(self, source: Any, train: Encoded, seen: set[bytes], dev_sets: FeatureSets, dev_labels: Ints) -> None:
-        """Passes over the positives, each with negatives of its own."""
+    def _learn(
+        self, source: Any, train: Encoded, seen: set[bytes], dev_sets: FeatureSets, dev_labels: Ints
+    ) -> list[NDArray[np.uint64]]:
+        """Passes over the positives, each with negatives of its own, whose digests are returned."""
         positives = self.sets(train)
         self.learner_ = PassiveAggressive(
             method=self.rule,
@@ -401,10 +428,11 @@ class FluencyModel(Estimator, Model):
             n_jobs=self.n_jobs,
         )
         slots = np.full(len(positives), -1, dtype=np.int32)
-        trace = []
+        trace, drawn = [], []
         with interruptible(track(range(self.max_iter), "learning", unit="passes"), unit="passes") as passes:
             for number in passes:
                 wrong = self._draw(source, train.size, seen, "pass", number)
+                drawn.append(wrong.digests())
                 both = FeatureSets.joined([positives, self.sets(wrong)])
                 labels = np.repeat(np.array([1, -1]), [train.size, wrong.size])
                 generator = np.random.Generator(np.random.Philox(seed_for(self.random_state, "order", number)))
@@ -415,6 +443,7 @@ class FluencyModel(Estimator, Model):
                 self.learner_.partial_fit(both.take([]), [])  # takes over what was learned
                 trace.append(self.learner_.score(dev_sets, dev_labels))
         self.trace_ = np.array(trace)
+        return drawn
 
     def _mean_cost(self, positives: FeatureSets) -> float:
         """The cost with which 1 / (2 C) is `_SOFTNESS` of the mean of K(x, x)."""

@@ -14,7 +14,7 @@ Cost: sampling is some million words a second; matching sorts the candidates of 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Container
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -51,7 +51,7 @@ def draw_negatives(
     *,
     min_words: int,
     max_words: int,
-    seen: Collection[bytes],
+    seen: Container[bytes],
     random_state: int,
 ) -> Encoded:
     """Draw negatives as ids of `lm`, none of them in `seen`, which holds `Encoded.keys`.
