@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from warnings import catch_warnings
 
 import pytest
 from typer.testing import CliRunner
@@ -62,6 +63,58 @@ def test_counts_add_and_are_taken_away(folder: Path, tmp_path: Path) -> None:
     assert {line.split("\t")[0] for line in run("list", "--model", more).splitlines()} >= {"cs", "de", "en"}
 
 
+def test_word_lists_and_texts_to_refuse(folder: Path, tmp_path: Path) -> None:
+    lists, others = tmp_path / "de.txt", tmp_path / "others" / "sco.txt"
+    lists.write_text("hund 20\n\nkatze\t12\n", encoding="utf-8")
+    others.parent.mkdir()
+    others.write_text("\n".join(ENGLISH * 6), encoding="utf-8")
+    texts, model = (folder / "en.txt", folder / "cs.txt"), tmp_path / "m.mill"
+    run("train", *texts, "--word-list", lists, "--order", 0, "-o", model)
+    assert run("dump", "--model", model, "--language", "de").split("\t")[0] == "hund"
+    with catch_warnings():
+        printed = run("train", *texts, "--others", others.parent, "--held-out", 0.34, "--order", 0, "-o", model)
+    assert "100% of the held-out texts in 'sco' are taken for a language that is known, mostly 'en'" in printed
+    assert "sco" not in run("list", "--model", model)
+    lists.write_text("hund\n", encoding="utf-8")
+    for arguments, match in (
+        (("--word-list", lists), r"de\.txt:1: expected a word and how often it occurs"),
+        (("--others", folder / "en.txt"), "'en' is learnt, and among the other languages"),
+    ):
+        command = ["language", "train", *texts, *arguments, "-o", tmp_path / "x.mill"]
+        with pytest.raises(DataError, match=match):
+            CliRunner().invoke(app, [*map(str, command)], catch_exceptions=False)
+
+
+def test_a_background_of_counts_and_tables_with_another_delimiter(folder: Path, tmp_path: Path) -> None:
+    rows = [f"{code};{text}" for code, text in (("en", ENGLISH[0]), ("cs", CZECH[0]))]
+    (tmp_path / "t.csv").write_text("\n".join(["lang;text", *rows]), encoding="utf-8")
+    options = ("--delimiter", ";", "--language-field", "lang", "--order", 0, "-o", tmp_path / "m.mill")
+    run("train", tmp_path / "t.csv", "--background", folder / "c.mill", *options)
+    own = run("dump", "--model", tmp_path / "m.mill")
+    run("train", tmp_path / "t.csv", *options)
+    assert "rohoži\tcs" in own
+    assert own != run("dump", "--model", tmp_path / "m.mill")
+
+
+def test_pages_say_their_language_and_documents_have_shares(folder: Path, tmp_path: Path) -> None:
+    pages = [json.dumps({"text": f"<html lang='{code}'><p>Hotel</p></html>"}) for code in ("de", "cs")]
+    answers = run("detect", "--pages", stdin="\n".join(pages)).splitlines()[1:]
+    assert [line.split("\t")[0] for line in answers] == ["de", "cs"]
+    (tmp_path / "page.html").write_text("<html lang='de-AT'><p>Hotel</p></html>", encoding="utf-8")
+    assert run("detect", "--pages", tmp_path / "page.html").splitlines()[1].startswith("de\t")
+    text = f"{ENGLISH[0]} {CZECH[0]}\n"
+    shares = run("segment", "--model", folder / "m.mill", "--penalty", 2, "--shares", stdin=text).splitlines()
+    assert shares == ["id\tlanguage\tshare", "stdin:1\ten\t0.5455", "stdin:1\tcs\t0.4545"]
+
+
+def test_a_smaller_model_knows_some_of_the_languages(folder: Path, tmp_path: Path) -> None:
+    run("edit", folder / "m.mill", "--languages", "cs", "-o", tmp_path / "cs.mill")
+    assert [line.split("\t")[0] for line in run("list", "--model", tmp_path / "cs.mill").splitlines()] == [
+        "language",
+        "cs",
+    ]
+
+
 def test_edit_diff_and_dump(folder: Path, tmp_path: Path) -> None:
     edited = tmp_path / "e.mill"
     assert "1 relevance" in run("edit", folder / "m.mill", "--set", "ahoj:cs=2", "-o", edited)
@@ -76,7 +129,13 @@ def test_explain_and_evaluate(folder: Path) -> None:
     assert "kočka\tdictionary" in run("explain", "kočka a xx", "--model", folder / "m.mill")
     report = run("evaluate", folder / "en.txt", folder / "cs.txt", "--model", folder / "m.mill")
     assert report.startswith("accuracy of the best language 1.0000")
+    assert "all\tmicro\t1.0000\t1.0000\t1.0000" in report
     texts = folder / "en.txt", folder / "cs.txt"
+    table = run("evaluate", *texts, "--model", folder / "m.mill", "--beta", 2, "--confusion")
+    assert table.splitlines()[1].split("\t")[-1] == "f2"
+    assert table.splitlines()[-2:] == ["cs\tcs\t12", "en\ten\t12"]
+    facts = json.loads(run("evaluate", *texts, "--model", folder / "m.mill", "--json"))
+    assert facts["confusion"] == {"cs": {"cs": 12}, "en": {"en": 12}}
     printed = run("evaluate", *texts, "--model", folder / "m.mill", "--segments", "--documents", 20, "--json")
     figures = json.loads(printed)
     assert figures["accuracy"] > 0.9

@@ -47,7 +47,10 @@ def detect(
     without_accents: Annotated[
         bool, typer.Option("--without-accents", help="Do not look at accents: for text that lost them.")
     ] = False,
-    pages: Annotated[bool, typer.Option("--pages", help="Take the text of HTML pages, each line once.")] = False,
+    pages: Annotated[
+        bool,
+        typer.Option("--pages", help="Take the text of HTML pages, each line once; a lang attribute counts as a word."),
+    ] = False,
     k: Annotated[int, answers("Number of languages in the ranking of --json.")] = 5,
     *,
     reading: Reading,
@@ -62,8 +65,9 @@ def detect(
     table = Printed({"language": "", "confidence": ".3f", "languages": "", "id": ""}, json=json)
     chosen = _codes(languages)
     for chunk in _chunks(reading.documents(data or ["-"])):
-        texts = [_page(document.text) if pages else document.text for document in chunk]
-        for document, answer in zip(chunk, identifier.detect_many(texts, languages=chosen, k=k), strict=True):
+        texts, hints = _texts(chunk, pages)
+        said = identifier.detect_many(texts, languages=chosen, k=k, hints=hints)
+        for document, answer in zip(chunk, said, strict=True):
             row: dict[str, Any] = {"language": answer.language or "und", "confidence": answer.confidence}
             row |= {"languages": ",".join(answer.languages) or "-", "id": document.id}
             if json:
@@ -86,6 +90,9 @@ def segment(
     only: Annotated[
         str | None, typer.Option(metavar="CODES", help="Print only the parts in these languages, as text.")
     ] = None,
+    shares: Annotated[
+        bool, typer.Option("--shares", help="Print the share of words in each language, the main one first.")
+    ] = False,
     pages: Annotated[bool, typer.Option("--pages", help="Take the text of HTML pages, each line once.")] = False,
     report: Annotated[Path | None, further_output("Write a page with the first text in colors.")] = None,
     *,
@@ -97,7 +104,7 @@ def segment(
 
     Example: textmill language segment page.txt --only en
     """
-    from textmill.tasks.language import LanguageSegmenter, languages_page
+    from textmill.tasks.language import LanguageSegmenter, language_shares, languages_page
 
     settings: dict[str, Any] = {} if penalty is None else {"penalty": penalty}
     identifier = _open(model, False, jobs)
@@ -106,9 +113,13 @@ def segment(
         identifier=identifier, method=method, languages=_codes(languages), n_jobs=jobs, **settings
     )
     columns = {"id": "", "begin": "d", "end": "d", "language": "", "confidence": ".3f", "text": ""}
+    if shares:
+        if only:
+            raise typer.BadParameter("prints shares, not text: leave out --only", param_hint="--shares")
+        columns = {"id": "", "language": "", "share": ".4f"}
     table = None if only else Printed(columns, json=json)
     for chunk in _chunks(reading.documents(data or ["-"])):
-        texts = [_page(document.text) if pages else document.text for document in chunk]
+        texts, _ = _texts(chunk, pages)
         for document, text, pieces in zip(chunk, texts, segmenter.segments_many(texts), strict=True):
             if report is not None:
                 languages_page(text, pieces, f"Languages of {document.id}").write(report)
@@ -117,6 +128,10 @@ def segment(
                 typer.echo(
                     "".join(text[piece.begin : piece.end] for piece in pieces if piece.language in wanted).strip()
                 )
+                continue
+            if shares:
+                for code, share in language_shares(pieces).items():
+                    table.row(id=document.id, language=code or "und", share=share)
                 continue
             for piece in pieces:
                 row = {"id": document.id, "begin": piece.begin, "end": piece.end, "confidence": piece.confidence}
@@ -138,11 +153,26 @@ def train(
     subtract: Annotated[
         list[Path] | None, typer.Option(metavar="COUNTS", help="Counts to take away; may be repeated.")
     ] = None,
+    word_lists: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--word-list", metavar="FILE", help="Words and counts, in files named by language; may be repeated."
+        ),
+    ] = None,
+    others: Annotated[
+        list[str] | None,
+        typer.Option("--others", metavar="TEXTS", help="Texts by language that are to be refused; may be repeated."),
+    ] = None,
     language_field: _LanguageField = "language",
     alpha: Annotated[float, typer.Option(help="Share of the background in each language.")] = 0.1,
-    background: Annotated[str, typer.Option(help="Background: balanced, or union of all texts.")] = "balanced",
+    background: Annotated[
+        str, typer.Option(help="Background: balanced, union of all texts, or a file of counts.")
+    ] = "balanced",
     evidence: Annotated[str, typer.Option(help="Evidence that counts: positive or all.")] = "positive",
-    min_count: Annotated[int, typer.Option(min=1, help="Leave out words that occur less often.")] = 5,
+    min_count: Annotated[
+        int | None,
+        typer.Option(min=0, help="Leave out words that occur less often; default: one more with each million words."),
+    ] = None,
     min_relevance: Annotated[float, typer.Option(help="Leave out relevances below this.")] = 0.0,
     order: Annotated[int, typer.Option(min=0, help="Letters of n-grams for unknown words; 0: none.")] = 4,
     without_accents: Annotated[bool, typer.Option("--without-accents", help="Learn words without accents.")] = False,
@@ -169,7 +199,7 @@ def train(
 
     identifier = LanguageIdentifier(
         alpha=alpha,
-        background=background,
+        background=_background(background),
         evidence=evidence,
         min_count=min_count,
         min_relevance=min_relevance,
@@ -182,7 +212,10 @@ def train(
         n_jobs=jobs,
     )
     texts, labels = _labeled(data, reading, language_field)
-    total = train_identifier(identifier, texts, labels, add=add or (), subtract=subtract or (), cluster=cluster)
+    total = train_identifier(
+        identifier, texts, labels, add=add or (), subtract=subtract or (), word_lists=word_lists or (),
+        others=_labeled(others, reading, language_field) if others else ((), ()), cluster=cluster,
+    )  # fmt: skip
     identifier.save(output)
     if counts is not None:
         total.save(counts)
@@ -211,6 +244,10 @@ def evaluate(
     ] = False,
     documents: Annotated[int, typer.Option(min=1, help="Number of documents of --segments.")] = 1000,
     method: Annotated[str, typer.Option(help="How to cut: viterbi, smoothing or letters.")] = "viterbi",
+    beta: Annotated[float, typer.Option(help="Weight of recall in F.")] = 1.0,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Print how often each language was taken for each other.")
+    ] = False,
     *,
     reading: Reading,
     seed: Seed = 0,
@@ -221,7 +258,13 @@ def evaluate(
 
     Example: textmill language evaluate cs.txt sk.txt --languages cs,sk
     """
-    from textmill.tasks.language import LanguageSegmenter, build_documents, evaluate_languages, evaluate_segments
+    from textmill.tasks.language import (
+        LanguageSegmenter,
+        build_documents,
+        describe_evaluation,
+        evaluate_languages,
+        evaluate_segments,
+    )  # fmt: skip
 
     identifier = _open(model, False, jobs)
     texts, labels = _labeled(data, reading, language_field)
@@ -238,25 +281,25 @@ def evaluate(
         typer.echo(json_page(figures) if json else "\n".join(f"{name}\t{value:.6g}" for name, value in figures.items()))
         return
     result = evaluate_languages(identifier, texts, labels, only=chosen)
+    facts = describe_evaluation(identifier, result, beta=beta)
     if json:
-        sets = {
-            name: {"precision": part.precision("macro"), "recall": part.recall("macro"), "texts": part.items}
-            for name, part in result.sets.items()
-        }
-        typer.echo(json_page({"accuracy": result.accuracy, "texts": len(texts), "sets": sets}))
+        typer.echo(json_page(facts))
         return
     typer.echo(f"accuracy of the best language {result.accuracy:.4f}, {len(texts)} texts, "
-               f"{result.megabytes / max(result.seconds, 1e-9):.1f} MB/s")  # fmt: skip
-    table = Printed({"texts": "", "language": "", "precision": ".4f", "recall": ".4f", "f1": ".4f"})
-    for name, part in result.sets.items():
-        names: tuple[Any, ...] = (*part.labels, None)
-        for label in names:
-            if label is not None and name != "all":
-                continue
-            own = part[label] if label is not None else None
-            values = (own.precision(), own.recall(), own.f()) if own else (
-                part.precision("macro"), part.recall("macro"), part.f("macro"))  # fmt: skip
-            table.row(texts=name, language=label or "macro", precision=values[0], recall=values[1], f1=values[2])
+               f"{facts['megabytes_per_second']:.1f} MB/s, {facts['texts_per_second']:.0f} texts/s, "
+               f"model of {facts['model_megabytes']:.1f} MB")  # fmt: skip
+    table = Printed({"texts": "", "language": "", "precision": ".4f", "recall": ".4f", f"f{beta:g}": ".4f"})
+    for name, part in facts["sets"].items():
+        rows = {**part["languages"], "macro": part["macro"], "micro": part["micro"]}
+        for code, own in rows.items():
+            if name == "all" or code in ("macro", "micro"):
+                table.row(texts=name, language=code, precision=own["precision"], recall=own["recall"],
+                          **{f"f{beta:g}": own["f"]})  # fmt: skip
+    if confusion:
+        pairs = Printed({"language": "", "answer": "", "texts": "d"})
+        for language, answers_to in facts["confusion"].items():
+            for code, number in answers_to.items():
+                pairs.row(language=language, answer=code, texts=number)
 
 
 @app.command()
@@ -278,7 +321,7 @@ def explain(
     chosen = _codes(languages)
     evidence = identifier.explain(content, languages=chosen)
     answer = identifier.detect(content, languages=chosen)
-    leading = identifier.flipping_words(content)
+    leading = identifier.flipping_words(content, languages=chosen)
     if json:
         words = [
             {"word": e.word, "begin": e.begin, "end": e.end, "source": e.source, "relevance": e.relevance}
@@ -319,6 +362,9 @@ def edit(
         list[str] | None,
         typer.Option(metavar="LANGUAGE=FILE", help="Words that speak for this language alone; may be repeated."),
     ] = None,
+    languages: Annotated[
+        str | None, typer.Option(metavar="CODES", help="Keep only these languages: a smaller model.")
+    ] = None,
 ) -> None:
     """Change words of a model by hand.
 
@@ -336,6 +382,8 @@ def edit(
     if black_list is not None or white_list:
         white = {code: _lines(Path(file)) for code, _, file in (text.partition("=") for text in white_list or [])}
         after = with_lists(after, white=white, black=_lines(black_list) if black_list is not None else ())
+    if languages is not None:
+        after = after.select(_codes(languages) or [])
     after.save(output)
     typer.echo(f"{counted(sum(1 for _ in diff_models(before, after)), 'relevances')} changed")
 
@@ -449,10 +497,21 @@ def _codes(text: str | None) -> list[str] | None:
     return None if text is None else [code.strip() for code in text.split(",") if code.strip()]
 
 
-def _page(text: str) -> str:
+def _texts(documents: list[Any], pages: bool) -> tuple[list[str], list[str | None]]:
+    """Texts, and the languages that pages say they are in."""
+    if not pages:
+        return [document.text for document in documents], [None] * len(documents)
     from textmill.tasks.language import page_text
 
-    return page_text(text)[0]
+    texts: list[str] = []
+    hints: list[str | None] = []
+    for document in documents:
+        text, code = page_text(document.text)
+        if code is None and document.line is None:  # a file of HTML, whose reader keeps the attribute
+            code = str(document.fields.get("language", "")).split("-")[0].lower() or None
+        texts.append(text)
+        hints.append(code)
+    return texts, hints
 
 
 def _chunks(documents: Any) -> Any:
@@ -466,7 +525,20 @@ def _chunks(documents: Any) -> Any:
 def _labeled(data: list[str], reading: Reading, language_field: str) -> tuple[list[str], list[str]]:
     from textmill.tasks.language import read_labeled
 
-    return read_labeled(data, language_field=language_field, text_field=reading.text_field, encoding=reading.encoding)
+    return read_labeled(
+        data, language_field=language_field, text_field=reading.text_field, format=reading.format,
+        delimiter={"tab": "\t", "\\t": "\t"}.get(reading.delimiter, reading.delimiter), encoding=reading.encoding,
+        errors=reading.errors,
+    )  # fmt: skip
+
+
+def _background(text: str) -> Any:
+    if text in ("balanced", "union"):
+        return text
+    from textmill.model import load
+    from textmill.tasks.language import LanguageCounts
+
+    return load(text, expect=LanguageCounts)
 
 
 def _change(text: str) -> str:

@@ -107,9 +107,20 @@ def test_text_without_accents(model: LanguageIdentifier) -> None:
 @pytest.mark.data
 @pytest.mark.slow
 def test_sentences_without_accents_lose_three_points_at_most(model: LanguageIdentifier, data: Path) -> None:
+    """Of 1,045 Czech, 946 Slovak and 2,158 Polish sentences 18, 28 and 8 are lost: 1.7, 2.96 and 0.4 points.
+
+    The bar is 3 points for each language. Slovak has no room: 28 sentences are the most that pass (standard error 0.6
+    points, so that another sample may well fail), and one more lost by a new model fails here, as it should. The three
+    together have room (1.3 points, standard error 0.2).
+    """
     bare = model.without_accents()
+    sizes, lost = {}, {}
     for code in ("cs", "sk", "pl"):
         lines = (data / "language" / "sentences" / f"{code}.txt").read_text(encoding="utf-8").split("\n")[1::2]
         texts = [line for line in lines if len(language.words_of(line)) >= 3]
-        right = (model.predict(texts) == code).mean()
-        assert (bare.predict([language.strip_accents(text) for text in texts]) == code).mean() >= right - 0.03
+        without = [language.strip_accents(text) for text in texts]
+        sizes[code] = len(texts)
+        lost[code] = int((model.predict(texts) == code).sum() - (bare.predict(without) == code).sum())
+    assert sizes == {"cs": 1045, "sk": 946, "pl": 2158}
+    assert {code: lost[code] for code in sizes if lost[code] > 0.03 * sizes[code]} == {}
+    assert sum(lost.values()) <= 0.02 * sum(sizes.values())

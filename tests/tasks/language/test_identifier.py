@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from textmill.model import load
 from textmill.tasks.language import (
     LanguageCounts,
     LanguageIdentifier,
+    RelativeAccepted,
     apply_patch,
     best_threshold,
     diff_models,
@@ -103,9 +105,36 @@ def test_relevances_are_those_of_the_definition(
                 usual = sum(own[word] / own.total() for own in by_language.values()) / len(by_language)
             own = by_language[code][word] / by_language[code].total()
             assert relevance[entry] == pytest.approx(math.log(alpha + (1 - alpha) * own / usual), abs=1e-12)
-            assert math.log(alpha) < relevance[entry] <= math.log(alpha + (1 - alpha) * everything.total()) + 1e-12
+            size = len(by_language) if background == "balanced" else everything.total() / by_language[code].total()
+            assert math.log(alpha) < relevance[entry] <= math.log(alpha + (1 - alpha) * size) + 1e-12
             entry += 1
     assert entry == len(relevance)
+
+
+def test_a_background_of_its_own_is_what_words_are_measured_by(tmp_path: Path) -> None:
+    background = LanguageCounts.from_texts(["the the the of of cat pes pes"], ["web"])
+    counts = LanguageCounts.from_texts(["the cat sat", "pes a pes"], ["en", "cs"])
+    relevance = dict(zip(counts.words_, word_relevances(counts, 0.1, background), strict=True))
+    assert relevance["the"] == pytest.approx(math.log(0.1 + 0.9 * (1 / 3) / (3 / 8)))
+    assert relevance["pes"] == pytest.approx(math.log(0.1 + 0.9 * (2 / 3) / (2 / 8)))
+    assert relevance["sat"] == pytest.approx(math.log(0.1 + 0.9 * (1 / 3) / (1 / 8)))  # as if it came once
+    model = plain(background=background).fit_counts(counts)
+    assert model.words()["the"] == {}  # common everywhere
+    model.save(tmp_path / "m.mill")
+    assert load(tmp_path / "m.mill", expect=LanguageIdentifier).words() == model.words()
+
+
+def test_rare_words_stay_unless_there_is_much_text() -> None:
+    few = LanguageIdentifier(held_out=0, order=0).fit(["the cat sat", "pes a pes"], ["en", "cs"])
+    assert sorted(few.words()) == ["a", "cat", "pes", "sat", "the"]
+    lists = {"en": {"the": 2_999_990, "cat": 3, "gnu": 2}, "cs": {"pes": 3_000_000, "lev": 5}}
+    many = LanguageCounts.from_frequencies(lists)  # three million words each: three occurrences
+    assert sorted(LanguageIdentifier(order=0).fit_counts(many).words()) == ["cat", "lev", "pes", "the"]
+    more = many + many + LanguageCounts.from_frequencies({"en": {"emu": 2}, "cs": {"rys": 4}})  # six million: five
+    assert sorted(LanguageIdentifier(order=0).fit_counts(more).words()) == ["cat", "lev", "pes", "the"]
+    assert "emu" in LanguageIdentifier(order=0, min_count=2).fit_counts(more).words()
+    with pytest.raises(DataError, match="min_count"):
+        plain(min_count=-1).fit(TEXTS, LABELS)
 
 
 def test_counts_of_shards_add_to_the_same_model_and_can_be_taken_away() -> None:
@@ -332,6 +361,44 @@ def test_threads_give_the_same_bytes() -> None:
     texts = TEXTS * 40
     one, many = model.sums(texts), LanguageIdentifier.set_params(model, n_jobs=8).sums(texts)
     assert one.total.tobytes() == many.total.tobytes()
+
+
+def test_eight_callers_at_once_get_the_same_answers() -> None:
+    model = LanguageIdentifier(min_count=1, order=3, n_jobs=2).fit(TEXTS, LABELS)
+    expected = model.detect_many(TEXTS)
+    with ThreadPoolExecutor(8) as pool:
+        for answers in pool.map(model.detect_many, [TEXTS] * 32):
+            assert answers == expected
+
+
+def test_a_hint_counts_as_one_word() -> None:
+    model = plain().fit([*TEXTS, "river"], [*LABELS, "cs"])  # more frequent in English
+    strongest = math.log(0.1 + 0.9 * 2)
+    without, czech, unknown = (model.detect_many(["river"], hints=hints)[0] for hints in (None, ["cs"], ["xx"]))
+    assert without == unknown
+    assert (without.language, czech.language) == ("en", "cs")
+    sums = model.sums(["river"]).total[0]
+    odds = math.log(czech.confidence / (1 - czech.confidence))
+    assert odds == pytest.approx(model.temperature_[0] * (sums[0] + strongest - sums[1]), abs=1e-5)
+    assert model.detect_many([EN[0]], hints=["cs"])[0].language == "en"  # a hint is one word among many
+    with pytest.raises(DataError, match="1 texts have 2 hints"):
+        model.detect_many(["a"], hints=["cs", None])
+
+
+def test_words_that_lead_are_those_of_the_languages_asked_for() -> None:
+    model = plain().fit([*TEXTS, "der alte mann und das haus"], [*LABELS, "de"])
+    text = "der der der the pes pes"
+    assert dict(model.flipping_words(text)) == {"der": pytest.approx(3 * model.word("der")["de"])}  # type: ignore[index]
+    assert [word for word, _ in model.flipping_words(text, languages=["cs", "en"])] == ["pes"]
+
+
+def test_a_relative_that_is_taken_for_a_known_language_is_named() -> None:
+    model = plain().fit(TEXTS, LABELS)
+    relatives = EN[:20]  # nothing tells them apart
+    strangers = ["ez da hau nire etxea baina"] * 20
+    with pytest.warns(RelativeAccepted, match="100% of the held-out texts in 'sco' are taken .* mostly 'en'") as caught:
+        model.tune([*TEXTS, *relatives, *strangers], [*LABELS, *["sco"] * 20, *["eu"] * 20])
+    assert len(caught) == 1
 
 
 def test_wrong_input_is_one_error() -> None:

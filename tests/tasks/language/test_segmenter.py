@@ -23,10 +23,12 @@ from textmill.tasks.language import (
     build_corpus,
     build_documents,
     build_tests,
+    describe_evaluation,
     evaluate_languages,
     evaluate_segments,
     language_shares,
     page_text,
+    throughput,
     words_of,
 )
 from textmill.tasks.language.letterpaths import IdentifierLetters
@@ -251,6 +253,29 @@ def test_builders_and_evaluation(identifier: LanguageIdentifier) -> None:
     result = evaluate_languages(identifier, [text for _, _, text in tests], [code for code, _, _ in tests])
     assert result.accuracy > 0.9
     assert result.sets["all"].items == len(tests)
+
+
+def test_a_list_of_bad_texts_is_left_out_of_tests() -> None:
+    tests = build_tests({"en": ENGLISH}, k=30)
+    bad = tests[0][2]
+    assert [test for test in tests if test[2] != bad] == build_tests({"en": ENGLISH}, k=30, pruned=[bad])
+    assert {name for _, name, text in tests if 2 <= len(text.split()) <= 5} == {"small"}
+
+
+def test_figures_of_an_evaluation_are_those_of_its_counts() -> None:
+    model = LanguageIdentifier(held_out=0, order=0).fit(["the cat sat", "pes a lev"], ["en", "cs"])
+    model.set_thresholds({"en": 0.2, "cs": 0.2})
+    texts, labels = ["the cat", "the pes", "pes lev", "pes", "wug"], ["en", "en", "cs", "en", "eu"]
+    facts = describe_evaluation(model, evaluate_languages(model, texts, labels), beta=2.0)
+    own = facts["sets"]["all"]
+    assert own["languages"]["en"] == pytest.approx({"precision": 1.0, "recall": 2 / 3, "f": 5 * 2 / 3 / (4 + 2 / 3)})
+    assert own["languages"]["cs"] == pytest.approx({"precision": 1 / 3, "recall": 1.0, "f": 5 / 3 / (4 / 3 + 1)})
+    assert own["micro"] == pytest.approx({"precision": 3 / 5, "recall": 3 / 4, "f": 5 * 9 / 20 / (4 * 3 / 5 + 3 / 4)})
+    assert own["macro"]["recall"] == pytest.approx(5 / 6)
+    assert facts["confusion"]["eu"] == {"und": 1}
+    assert sum(facts["confusion"]["en"].values()) == 3
+    assert facts["model_megabytes"] == pytest.approx(throughput(model, texts)["model_megabytes"])
+    assert facts["model_megabytes"] > 0
 
 
 def test_pages_lose_their_menus() -> None:

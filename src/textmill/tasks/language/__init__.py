@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.tasks.language.answers import LanguageAnswer, LanguageScores, WordEvidence
+    from textmill.tasks.language.answers import LanguageAnswer, LanguageScores, RelativeAccepted, WordEvidence
     from textmill.tasks.language.baselines import (
         CommonWordsIdentifier,
         InterpolatedIdentifier,
@@ -53,12 +53,19 @@ if TYPE_CHECKING:
     from textmill.tasks.language.evaluation import (
         LanguageEvaluation,
         TokenCounts,
+        describe_evaluation,
         evaluate_languages,
         evaluate_segments,
         throughput,
     )
     from textmill.tasks.language.identifier import LanguageIdentifier
-    from textmill.tasks.language.jobs import describe_languages, read_labeled, train_identifier, write_built
+    from textmill.tasks.language.jobs import (
+        describe_languages,
+        read_labeled,
+        read_word_lists,
+        train_identifier,
+        write_built,
+    )
     from textmill.tasks.language.pages import languages_page
     from textmill.tasks.language.relevance import word_relevances
     from textmill.tasks.language.segmenter import LanguageSegment, LanguageSegmenter, language_shares
@@ -77,6 +84,7 @@ __all__ = [
     "MarkovIdentifier",
     "PPMIdentifier",
     "RankOrderIdentifier",
+    "RelativeAccepted",
     "TokenCounts",
     "WordChange",
     "WordEvidence",
@@ -85,6 +93,7 @@ __all__ = [
     "build_corpus",
     "build_documents",
     "build_tests",
+    "describe_evaluation",
     "describe_languages",
     "diff_models",
     "dump_lines",
@@ -96,6 +105,7 @@ __all__ = [
     "page_text",
     "patch_lines",
     "read_labeled",
+    "read_word_lists",
     "repeated_once",
     "strip_accents",
     "throughput",
@@ -109,14 +119,15 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "answers": "LanguageAnswer LanguageScores WordEvidence",
+        "answers": "LanguageAnswer LanguageScores RelativeAccepted WordEvidence",
         "baselines": "CommonWordsIdentifier InterpolatedIdentifier MarkovIdentifier PPMIdentifier RankOrderIdentifier",
         "builders": "build_corpus build_documents build_tests length_class page_text repeated_once strip_accents",
         "counts": "LanguageCounts words_of",
         "editing": "WordChange apply_patch diff_models dump_lines patch_lines with_lists",
-        "evaluation": "LanguageEvaluation TokenCounts evaluate_languages evaluate_segments throughput",
+        "evaluation": "LanguageEvaluation TokenCounts describe_evaluation evaluate_languages evaluate_segments "
+        "throughput",
         "identifier": "LanguageIdentifier",
-        "jobs": "describe_languages read_labeled train_identifier write_built",
+        "jobs": "describe_languages read_labeled read_word_lists train_identifier write_built",
         "pages": "languages_page",
         "relevance": "word_relevances",
         "segmenter": "LanguageSegment LanguageSegmenter language_shares",

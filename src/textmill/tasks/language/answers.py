@@ -22,12 +22,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill._native import language as native
+from textmill.errors import warn_caller
 
-__all__ = ["NEVER", "Assertion", "LanguageAnswer", "LanguageScores", "WordEvidence", "answers_of", "word_evidence"]
+__all__ = [
+    "NEVER",
+    "Assertion",
+    "LanguageAnswer",
+    "LanguageScores",
+    "RelativeAccepted",
+    "WordEvidence",
+    "answers_of",
+    "hinted",
+    "warn_of_relatives",
+    "word_evidence",
+]
 
 Floats = NDArray[np.float64]
 _SOURCES = ("none", "dictionary", "letters")
 NEVER = -1e6  # the sum of a language that is no answer
+_FEW = 10  # texts of another language, of which nothing follows
+_ACCEPTED = 0.1  # share of them that is no accident any more
+
+
+class RelativeAccepted(UserWarning):
+    """Texts of a language that the identifier does not know are taken for one that it knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +140,33 @@ def answers_of(
             )
         )
     return answers
+
+
+def hinted(hints: Sequence[str | None], codes: list[str], weight: float) -> Floats:
+    """What a language that somebody named for each text adds to its sum, texts x languages; unknown names add nothing.
+
+    >>> hinted(["cs", None, "xx"], ["cs", "en"], 1.5).tolist()
+    [[1.5, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    """
+    added = np.zeros((len(hints), len(codes)))
+    for i, hint in enumerate(hints):
+        if hint in codes:
+            added[i, codes.index(hint)] = weight
+    return added
+
+
+def warn_of_relatives(answers: Sequence[LanguageAnswer], labels: Sequence[str]) -> None:
+    """Warn of each language (of texts in languages that are not known) that is often taken for a known one."""
+    for label in sorted(set(labels)):
+        own = [answer for answer, of_text in zip(answers, labels, strict=True) if of_text == label]
+        taken = [answer.languages[0] for answer in own if answer.languages]
+        if len(own) >= _FEW and len(taken) > _ACCEPTED * len(own):
+            mostly = max(sorted(set(taken)), key=taken.count)
+            warn_caller(
+                f"{len(taken) / len(own):.0%} of the held-out texts in '{label}' are taken for a language that is "
+                f"known, mostly '{mostly}'; give texts of '{label}' to the training, as a decoy",
+                RelativeAccepted,
+            )
 
 
 def word_evidence(model: Any, text: str | bytes, chosen: NDArray[np.uint8], codes: list[str]) -> list[WordEvidence]:

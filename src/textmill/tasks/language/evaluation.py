@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 from textmill.errors import DataError
 from textmill.metrics import Confusion, LabelCounts
@@ -21,7 +22,14 @@ from textmill.tasks.language.builders import LENGTH_CLASSES, length_class
 from textmill.tasks.language.identifier import LanguageIdentifier
 from textmill.tasks.language.segmenter import LanguageSegmenter
 
-__all__ = ["LanguageEvaluation", "TokenCounts", "evaluate_languages", "evaluate_segments", "throughput"]
+__all__ = [
+    "LanguageEvaluation",
+    "TokenCounts",
+    "describe_evaluation",
+    "evaluate_languages",
+    "evaluate_segments",
+    "throughput",
+]
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,43 @@ def evaluate_languages(
     return LanguageEvaluation(sets, best, seconds, sum(len(text.encode()) for text in texts) / 1e6)
 
 
+def describe_evaluation(model: LanguageIdentifier, result: LanguageEvaluation, *, beta: float = 1.0) -> dict[str, Any]:
+    """All figures of an evaluation by name, speed and the size of the model among them.
+
+    For each class of length precision, recall and F_beta of each language and their macro and micro averages; in
+    "confusion" how often each language was taken for which.
+    """
+    sets = {}
+    for name, part in result.sets.items():
+        own = {str(label): part[label] for label in part.labels}
+        sets[name] = {
+            "texts": part.items,
+            "languages": {
+                code: {"precision": counts.precision(), "recall": counts.recall(), "f": counts.f(beta)}
+                for code, counts in own.items()
+            },
+        } | {
+            way: {"precision": part.precision(way), "recall": part.recall(way), "f": part.f(way, beta)}
+            for way in ("macro", "micro")
+        }
+    labels = [str(label) for label in result.best.labels]
+    taken = {
+        gold: {answer: int(number) for answer, number in zip(labels, row, strict=True) if number}
+        for gold, row in zip(labels, result.best.table, strict=True)
+    }
+    texts, seconds = int(result.best.table.sum()), max(result.seconds, 1e-9)
+    return {
+        "accuracy": result.accuracy,
+        "texts": texts,
+        "beta": beta,
+        "sets": sets,
+        "confusion": {gold: answers for gold, answers in taken.items() if answers},
+        "texts_per_second": texts / seconds,
+        "megabytes_per_second": result.megabytes / seconds,
+        "model_megabytes": _megabytes(model),
+    }
+
+
 def evaluate_segments(
     segmenter: LanguageSegmenter, documents: Sequence[Sequence[tuple[str, str]]], *, joined: str = " "
 ) -> TokenCounts:
@@ -132,10 +177,13 @@ def throughput(model: LanguageIdentifier, texts: Sequence[str]) -> dict[str, flo
     began = perf_counter()
     model.predict(texts)
     seconds = max(perf_counter() - began, 1e-9)
-    size = sum(array.nbytes for array in (model.records_, model.slots_, model.tags_))
     data = sum(len(text.encode()) for text in texts) / 1e6
     return {
         "texts_per_second": len(texts) / seconds,
         "megabytes_per_second": data / seconds,
-        "model_megabytes": size / 1e6,
+        "model_megabytes": _megabytes(model),
     }
+
+
+def _megabytes(model: LanguageIdentifier) -> float:
+    return sum(array.nbytes for array in (model.records_, model.slots_, model.tags_)) / 1e6

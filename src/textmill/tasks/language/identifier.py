@@ -30,6 +30,8 @@ from textmill.tasks.language.answers import (
     LanguageScores,
     WordEvidence,
     answers_of,
+    hinted,
+    warn_of_relatives,
     word_evidence,
 )
 from textmill.tasks.language.code import is_code
@@ -60,7 +62,8 @@ class LanguageIdentifier(Classifier, Model):
         background: "balanced", "union", or `LanguageCounts` of texts of their own.
         evidence: "positive", only what speaks for a language, or "all", the whole log-likelihood ratio.
         min_relevance: Relevances below this are left out.
-        min_count: Words that occur less often are left out.
+        min_count: Words that occur less often are left out; None for one more with each million words a language has
+            in the mean, 5 at most: all words of a smaller corpus stay.
         order: Letters of the longest n-gram for unknown words; 0 for none.
         min_share: Least mean share of an n-gram that is taken.
         prior: Weight of the shorter n-gram in the probability of a letter.
@@ -129,7 +132,7 @@ class LanguageIdentifier(Classifier, Model):
         background: str | LanguageCounts = "balanced",
         evidence: str = "positive",
         min_relevance: float = 0.0,
-        min_count: int = 5,
+        min_count: float | None = None,
         order: int = 4,
         min_share: float = 2e-5,
         prior: float = 5.0,
@@ -232,7 +235,8 @@ class LanguageIdentifier(Classifier, Model):
         """Choose thresholds and probabilities on texts kept apart; a language that is not known counts as none.
 
         Texts are cut to 2, 6 and 20 words, too, so that thresholds hold for short texts. With texts of languages that
-        are not known the identifier also learns how much of a text it has to know (`support_`).
+        are not known the identifier also learns how much of a text it has to know (`support_`), and warns of those that
+        it takes for a language that it knows.
         """
         check_fitted(self)
         number = {code: i for i, code in enumerate(self.classes_.tolist())}
@@ -250,6 +254,9 @@ class LanguageIdentifier(Classifier, Model):
         mean = sums.total[np.arange(len(best)), best] / np.maximum(words, 1.0)
         coverage = sums.dictionary_words / np.maximum(words, 1.0)
         self.support_ = list(fit_support(mean, coverage, words, np.where(ids < 0, -1, best == ids), beta))
+        foreign = [(text, label) for text, label in zip(X_dev, y_dev, strict=True) if label not in number]
+        if foreign:
+            warn_of_relatives(self.detect_many([text for text, _ in foreign]), [label for _, label in foreign])
         return self
 
     def set_thresholds(self, thresholds: Mapping[str, float], *, length_part: float = 0.0) -> LanguageIdentifier:
@@ -281,14 +288,28 @@ class LanguageIdentifier(Classifier, Model):
         return self.detect_many([text], languages=languages)[0]
 
     def detect_many(
-        self, texts: Iterable[str | bytes], *, languages: Sequence[str] | None = None, k: int = 5
+        self,
+        texts: Iterable[str | bytes],
+        *,
+        languages: Sequence[str] | None = None,
+        k: int = 5,
+        hints: Sequence[str | None] | None = None,
     ) -> list[LanguageAnswer]:
-        """Say it of many texts; each ranking has the `k` best languages."""
+        """Say it of many texts; each ranking has the `k` best languages.
+
+        `hints` are languages that somebody named, such as the `lang` attribute of a page, or None: one counts as much
+        as one word that only this language has.
+        """
         check_range("k", k, at_least=1, whole=True)
         answers: list[LanguageAnswer] = []
-        batch = list(texts)
+        batch, codes = list(texts), self._codes()
+        if hints is not None and len(hints) != len(batch):
+            raise DataError(f"{len(batch)} texts have {len(hints)} hints; pass one for each text, or None in its place")
+        strongest = float(np.log(self.alpha + (1 - self.alpha) * len(codes)))
         for start in range(0, len(batch), _BATCH):
-            answers += self._answers(batch[start : start + _BATCH], languages, k)
+            part = slice(start, start + _BATCH)
+            prior = self.prior_ if hints is None else self.prior_ + hinted(hints[part], codes, strongest)
+            answers += self._answers(batch[part], languages, k, prior)
         return answers
 
     def predict(self, X: Iterable[str | bytes], *, languages: Sequence[str] | None = None) -> NDArray[Any]:
@@ -335,9 +356,11 @@ class LanguageIdentifier(Classifier, Model):
         check_fitted(self)
         return word_evidence(self._native, text, self._chosen(languages), self._codes())
 
-    def flipping_words(self, text: str | bytes, *, k: int = 5) -> list[tuple[str, float]]:
+    def flipping_words(
+        self, text: str | bytes, *, k: int = 5, languages: Sequence[str] | None = None
+    ) -> list[tuple[str, float]]:
         """Words without which another language would be the best one sooner: (word, lead it gives), largest first."""
-        ranking = self.detect(text).ranking
+        ranking = self.detect(text, languages=languages).ranking
         if len(ranking) < 2:
             return []
         first, second = ranking[0][0], ranking[1][0]
@@ -467,6 +490,8 @@ class LanguageIdentifier(Classifier, Model):
         check_range("held_out", self.held_out, at_least=0, below=1)
         check_range("beta", self.beta, above=0)
         check_range("order", self.order, at_least=0, at_most=8, whole=True)
+        if self.min_count is not None:
+            check_range("min_count", self.min_count, at_least=0)
         if not isinstance(self.background, LanguageCounts):
             check_choice("background", self.background, ("balanced", "union"))
 
@@ -543,17 +568,19 @@ class LanguageIdentifier(Classifier, Model):
         native.identify(self._native, texts, chosen, dictionary, total, words, effective_jobs(self.n_jobs))
         return LanguageScores(dictionary, total, words[:, 0], words[:, 1])
 
-    def _answers(self, texts: list[str | bytes], languages: Sequence[str] | None, k: int) -> list[LanguageAnswer]:
+    def _answers(
+        self, texts: list[str | bytes], languages: Sequence[str] | None, k: int, prior: Floats
+    ) -> list[LanguageAnswer]:
         whole = self.sums(texts)
         sums = whole if languages is None else self.sums(texts, languages=languages)
         answered = self._chosen(languages, answers=True).astype(bool)
         asked = answered if languages is not None else np.ones(len(answered), dtype=bool)
-        total = np.where(asked, sums.total + self.prior_, NEVER).astype(np.float64)
+        total = np.where(asked, sums.total + prior, NEVER).astype(np.float64)
         share = self._shares(total, sums)  # a decoy takes probability, and is no answer
         asserting = Assertion(
             self.thresholds_, self.length_part_, self.ambiguity, self.support_, answered & ~self.decoy_
         )
-        asserted = asserting(whole, share if sums is whole else self._shares(whole.total + self.prior_, whole))
+        asserted = asserting(whole, share if sums is whole else self._shares(whole.total + prior, whole))
         for i in np.flatnonzero(asserted.any(axis=1)):
             asserted[i] &= not is_code(texts[i])
         return answers_of(sums, np.where(answered, total, NEVER), share, asserted, self._codes(), k)

@@ -20,7 +20,7 @@ from textmill.tasks.language.counts import LanguageCounts
 from textmill.tasks.language.identifier import LanguageIdentifier
 from textmill.tasks.language.thresholds import held_apart
 
-__all__ = ["describe_languages", "read_labeled", "train_identifier", "write_built"]
+__all__ = ["describe_languages", "read_labeled", "read_word_lists", "train_identifier", "write_built"]
 
 
 def read_labeled(
@@ -28,7 +28,10 @@ def read_labeled(
     *,
     language_field: str = "language",
     text_field: str | None = None,
+    format: str | None = None,  # noqa: A002
+    delimiter: str = ",",
     encoding: str = "utf-8",
+    errors: str = "strict",
 ) -> tuple[list[str], list[str]]:
     """Texts and their languages: of tables by a field, of plain text by the name of the file (cs.txt, one text a line).
 
@@ -44,7 +47,7 @@ def read_labeled(
     labels: list[str] = []
     for path in paths:
         stem, before = Path(path).name.split(".")[0], len(texts)
-        for record in read_records(path, encoding=encoding):
+        for record in read_records(path, format=format, delimiter=delimiter, encoding=encoding, errors=errors):
             text = record.fields.get(text_field or "text")
             if text is None:
                 raise DataError(f"there is no field '{text_field or 'text'}'; name it with --text-field",
@@ -62,6 +65,28 @@ def read_labeled(
     return texts, labels
 
 
+def read_word_lists(paths: Iterable[str | os.PathLike[str]], *, accents: str = "keep") -> LanguageCounts:
+    """Counts from word lists, files named by their language (cs.txt): a word and how often it occurs on each line."""
+    lists: dict[str, dict[str, float]] = {}
+    for path in paths:
+        words = lists.setdefault(Path(path).name.split(".")[0], {})
+        for record in read_records(path, format="txt"):
+            word, *rest = str(record.fields["text"]).split() or [""]
+            try:
+                count = float(rest[-1])
+                if not 0 <= count < float("inf"):
+                    raise ValueError
+            except (IndexError, ValueError):
+                if not word:
+                    continue
+                raise DataError(
+                    f"expected a word and how often it occurs, got {record.fields['text']!r}",
+                    source=record.source, line=record.line,
+                ) from None  # fmt: skip
+            words[word] = words.get(word, 0.0) + count
+    return LanguageCounts.from_frequencies(lists, accents=accents)
+
+
 def train_identifier(
     identifier: LanguageIdentifier,
     texts: Sequence[str],
@@ -69,9 +94,14 @@ def train_identifier(
     *,
     add: Iterable[str | os.PathLike[str]] = (),
     subtract: Iterable[str | os.PathLike[str]] = (),
+    word_lists: Sequence[str | os.PathLike[str]] = (),
+    others: tuple[Sequence[str], Sequence[str]] = ((), ()),
     cluster: Any = None,
 ) -> LanguageCounts:
-    """Train on texts, with counts of files added or taken away; returns all counts."""
+    """Train on texts, with counts of files added or taken away; returns all counts.
+
+    `others` are texts and labels of languages that are not learnt: what is to be refused is tuned on them, too.
+    """
     apart = held_apart(list(labels), identifier.held_out)
     inside = [i for i, out in enumerate(apart) if not out]
     outside = [i for i, out in enumerate(apart) if out]
@@ -82,7 +112,13 @@ def train_identifier(
         counts = counts + load(path, expect=LanguageCounts)
     for path in subtract:
         counts = counts - load(path, expect=LanguageCounts)
-    identifier.fit_counts(counts, [texts[i] for i in outside], [labels[i] for i in outside])
+    if word_lists:
+        counts = counts + read_word_lists(word_lists, accents=identifier.accents)
+    twice = sorted(set(others[1]) & set(counts.languages_))
+    if twice:
+        raise DataError(f"'{twice[0]}' is learnt, and among the other languages; leave it out of one of them")
+    held = [*(texts[i] for i in outside), *others[0]], [*(labels[i] for i in outside), *others[1]]
+    identifier.fit_counts(counts, *held)
     return counts
 
 

@@ -21,19 +21,37 @@ from textmill.tasks.language.relevance import entry_words, word_relevances
 if TYPE_CHECKING:
     from textmill.tasks.language.identifier import LanguageIdentifier
 
-__all__ = ["GRAM", "WORD", "blended_records", "columns_of", "letter_records", "word_records"]
+__all__ = ["GRAM", "WORD", "blended_records", "columns_of", "least_count", "letter_records", "word_records"]
 
 WORD, GRAM = 0, 1  # kinds of records
+_PER_COUNT = 1e6  # words that a language has in the mean, for each occurrence that a word must have
+_MOST_COUNT = 5
 _BLEND = 20_000  # words blended together
 _UNSEEN = 0.02  # occurrences of a word that a language does not have, for blending
 _NEAR_NOTHING = 0.9  # above log(alpha) by no more than this, a relevance is not worth a pair
+
+
+def least_count(counts: LanguageCounts, min_count: float | None) -> float:
+    """How often a word must occur: `min_count`, or what goes with the amount of text.
+
+    Rare words are most of what short texts of a small corpus can be told by; of a large one they are names and errors,
+    and most of the file.
+
+    >>> least_count(LanguageCounts.from_texts(["the cat"], ["en"]), None)
+    0.0
+    >>> least_count(LanguageCounts.from_frequencies({"en": {"cat": 7_500_000}, "de": {"katze": 500_000}}), None)
+    4.0
+    """
+    if min_count is not None:
+        return min_count
+    return float(min(_MOST_COUNT, counts.totals_.mean() // _PER_COUNT))
 
 
 def word_records(counts: LanguageCounts, model: LanguageIdentifier) -> Any:
     """Columns of the words of the counts: relevances as they are defined."""
     relevance = word_relevances(counts, model.alpha, model.background)
     words = entry_words(counts)
-    often = np.bincount(words, counts.counts_, minlength=len(counts.words_)) >= model.min_count
+    often = np.bincount(words, counts.counts_, minlength=len(counts.words_)) >= least_count(counts, model.min_count)
     stay = often[words]
     if model.evidence == "positive":
         stay &= relevance > model.min_relevance
@@ -65,7 +83,8 @@ def blended_records(counts: LanguageCounts, model: LanguageIdentifier, letters: 
         slots, tags, records, 0.0, number, model.order, 1.0, 1e-4, script_shares(counts), model.accents == "strip"
     )
     words = entry_words(counts)
-    rows = np.flatnonzero(np.bincount(words, counts.counts_, minlength=len(counts.words_)) >= model.min_count)
+    often = np.bincount(words, counts.counts_, minlength=len(counts.words_)) >= least_count(counts, model.min_count)
+    rows = np.flatnonzero(often)
     table = counts.words_.take(rows)
     everyone = np.ones(number, dtype=np.uint8)
     least = float(np.log(model.alpha))
