@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from textmill.cli.app import app, main
+from textmill.corpus import parse_tree
+from textmill.sequence import CRF
 from textmill.tasks.readability import sample_graded_texts
+from textmill.trees import TreebankGrammar
 
 
 def run(*arguments: str) -> str:
@@ -79,6 +83,36 @@ def test_texts_are_graded_and_explained(folder: Path) -> None:
     rows = rows_of(run("explain", str(folder / "grader.mill"), str(folder / "letter.txt"), "-k", "1"))
     assert [one["what"] for one in rows if not one["what"].startswith("sentence")] != []
     assert sum(one["what"].startswith("sentence") for one in rows) == 1
+    (folder / "short.txt").write_text("The mill is old.")
+    texts = [str(folder / "short.txt"), str(folder / "letter.txt")]
+    rows = rows_of(run("explain", str(folder / "grader.mill"), *texts, "-k", "1"))
+    assert [len({one["id"] for one in rows}), sum(one["what"].startswith("sentence") for one in rows)] == [2, 1]
+    own = folder / "own"
+    own.mkdir(exist_ok=True)
+    (own / f"{rows[-1]['id']}.mrg").write_text("(S (NP (DT The) (NN wheel)) (VP (VBZ turns)))\n" * 2)
+    found = run("explain", str(folder / "grader.mill"), texts[1], "--annotations", str(own), "-k", "1")
+    assert rows_of(found)[-1]["detail"] == "The wheel turns"
+
+
+def test_threads_reach_tagger_and_parser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grammar = TreebankGrammar().fit([parse_tree("(S (NP (NN mills)) (VP (VBP turn)))")])
+    tagger = CRF(algorithm="perceptron", max_iter=2).fit([["mills", "turn"]], [["NN", "VBP"]])
+    grammar.save(folder / "grammar.mill")
+    tagger.save(folder / "tagger.mill")
+    seen: list[int | None] = []
+
+    def watched(method: Any) -> Any:
+        def called(self: Any, *arguments: Any) -> Any:
+            seen.append(self.n_jobs)
+            return method(self, *arguments)
+
+        return called
+
+    monkeypatch.setattr(TreebankGrammar, "parse", watched(TreebankGrammar.parse))
+    monkeypatch.setattr(CRF, "predict", watched(CRF.predict))
+    tools = ["--tagger", str(folder / "tagger.mill"), "--parser", str(folder / "grammar.mill")]
+    run("extract", str(folder / "letter.txt"), *tools, "--jobs", "3")
+    assert seen == [3, 3]
 
 
 def test_experiments_are_run(folder: Path) -> None:
@@ -90,11 +124,14 @@ def test_experiments_are_run(folder: Path) -> None:
     assert figures["accuracy"] > 0.6
     assert {"mse", "kappa", "adjacent", "f(easy)", "f(hard)"} <= figures.keys()
     assert picture.read_text().startswith("<?xml")
+    linear = run("evaluate", texts, *options, "--kind", "svm", "--kernel", "linear")
+    assert linear != run("evaluate", texts, *options, "--kind", "svm")
     scored = rows_of(run("evaluate", texts, "--model", str(folder / "grader.mill")))
     assert scored[0]["figure"] == "features"
     names = [row["name"] for row in rows_of(run("compare", texts, *options, "--report", str(page)))]
     assert {"words per sentence", "shallow", "everything, ordinal", "everything, majority"} <= set(names)
     assert "<svg" in page.read_text()
+    assert "words_per_sentence_deviation" in page.read_text()
     other = folder / "other.jsonl"
     corpora = sample_graded_texts(6)
     lines = [json.dumps({"level": n, "text": t}) for n, t in zip(corpora.levels, corpora.texts, strict=True)]
@@ -120,6 +157,10 @@ def test_what_is_wrong_is_said_in_one_line(folder: Path, capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         main(["readability", "train", str(bare), "--l2", "small", "-o", str(folder / "x.mill")])
     assert "--l2 must be a number or auto" in capsys.readouterr().err
+    (folder / "strange.jsonl").write_text(json.dumps({"level": "odd", "text": "The mill is old."}) + "\n")
+    with pytest.raises(SystemExit):
+        main(["readability", "evaluate", str(folder / "strange.jsonl"), "--model", str(folder / "grader.mill")])
+    assert "level 'odd' is not one of those of the model: easy, middle, hard" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["score", "extract", "predict", "explain"])

@@ -70,6 +70,10 @@ def test_a_treebank_is_transferred(tmp_path: Path) -> None:
     assert 0 < one["brackets"][0]["share"] <= 1
     lm = tmp_path / "lm.mill"
     call("lm", "train", files["text.txt"], "--order", 3, "--case", "keep", "-o", lm)
+    judged = ["transfer", "evaluate", files["gold.mrg"], files["source.mrg"], "--language-model", lm, "--json"]
+    fringes = json.loads(call(*judged))
+    assert fringes["perplexity_gold"] < fringes["perplexity_imputed"]
+    assert json.loads(call(*judged, "--fringe", "words"))["perplexity_gold"] > fringes["perplexity_gold"]
     better = call("transfer", "best", files["m.mill"], "--language-model", lm, "--beam", 5, "--json").splitlines()
     assert set(json.loads(better[0])) == {"sentence", "log_posterior", "tree"}
     assert len(better) == 60

@@ -80,6 +80,54 @@ def test_samples_follow_the_posterior() -> None:
     assert chi_square < 31.26  # 11 degrees of freedom, 0.001
 
 
+def test_shares_along_a_sampled_tree_multiply_to_its_posterior() -> None:
+    woven, xi, events = example()
+    log_z = woven.expect(xi, events)[0][0]
+    rules = woven.grammar(xi, events)
+    tops = {rule.below[0]: rule.probability * math.exp(log_z) for rule in rules if "ROOT" in rule.node}
+    assert tops["(#, C, n)"] == pytest.approx(7389 / 15625000, rel=1e-12)
+    assert tops["(#, C, a)"] == pytest.approx(6561 / 10000000, rel=1e-12)
+    assert tops["(#, C, v)"] == pytest.approx(297 / 4000000, rel=1e-12)
+    below: dict[str, list[tuple[tuple[str, ...], float]]] = {}
+    for rule in rules:
+        below.setdefault(rule.node, []).append((rule.below, rule.probability))
+
+    def fringes(node: str) -> list[tuple[list[str], float]]:
+        """What can stand below a node, with the product of the shares."""
+        if node not in below:
+            return [([node.strip("()").split(", ")[2]], 1.0)]
+        out = []
+        for parts, share in below[node]:
+            for row in itertools.product(*map(fringes, parts)):
+                out.append(([w for words, _ in row for w in words], share * math.prod(p for _, p in row)))
+        return out
+
+    multiplied = {"".join(words): p for words, p in fringes("(#, ROOT, $)")}
+    assert len(multiplied) == 12
+    forest = woven.forests[0]
+    many = weave([woven.forests[0]] * 200)
+    order = [woven.events.index(event) for event in many.events]
+    for drawn in many.sample(xi, events[order]).derivations:
+        tree = forest.tree(drawn)
+        assert forest.derivation(tree) == drawn
+        weight = woven.tree_log_weight(forest.derivation(tree), xi, events)
+        assert math.log(multiplied["".join([*tree.tags(), "$"])]) == pytest.approx(weight - log_z, rel=1e-10)
+
+
+def test_a_tree_is_found_in_a_forest_or_not() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        forest = random_forest(rng)
+        for own in (forest, forest.binarized()) if forest.n_trees() < 100 else ():
+            for derivation in own.derivations():
+                tree = own.tree(derivation)
+                assert own.tree(own.derivation(tree)) == tree
+    forest = OrderModel(parse_families(FAMILIES)).forest(SOURCE)
+    for text in ("(C (S (a a1) (n n1)) (v v))", "(X (v v))", "(C (O (a a2) (n n2)) (v v) (S (a a1) (n n1)))"):
+        with pytest.raises(DataError, match="does not hold this tree"):
+            forest.derivation(parse_tree(text))
+
+
 def random_forest(rng: np.random.Generator) -> PackedForest:
     """A forest of some dozens of trees with shared parts."""
     forest = PackedForest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from textmill import load
 from textmill.corpus import Tree, parse_tree, read_trees
 from textmill.errors import DataError, ModelFileError
 from textmill.metrics import BracketCounts
-from textmill.trees import TreebankGrammar, bare_tree
+from textmill.trees import ScoredTree, TreebankGrammar, bare_tree, parsing
 from textmill.trees.lexicon import Lexicon, shapes_of
 from textmill.trees.rules import ROOT, Counts, build_rules, coarse_rules
 
@@ -115,6 +116,46 @@ def test_no_sentence_fails() -> None:
     for trees in (grammar.parse(sentences), grammar.parse(sentences, tags)):
         assert [tree.leaves() for tree in trees] == sentences
     assert [tree.tags() for tree in grammar.parse(sentences, tags)] == tags
+
+
+def random_treebank(labels: int, tags: int) -> list[Tree]:
+    """Trees of made-up rules, four for each label."""
+    rng = np.random.default_rng(0)
+
+    def part(label: int) -> str:
+        return f"X{label}" if rng.random() < 0.45 else f"t{rng.integers(tags)}"
+
+    rules = [
+        [[part(c) for c in rng.integers(labels, size=rng.integers(2, 4))] for _ in range(4)] for _ in range(labels)
+    ]
+
+    def grow(label: str, depth: int) -> Tree:
+        if label[0] == "t":
+            return Tree(label, (f"w{label}{rng.integers(9)}",))
+        below = rules[int(label[1:])][rng.integers(4)]
+        return Tree(label, tuple(grow(one if depth < 5 else f"t{rng.integers(tags)}", depth + 1) for one in below))
+
+    return [grow("X0", 0) for _ in range(80)]
+
+
+def test_a_run_of_150_words_is_parsed_by_the_first_search_that_is_wide_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first search finds no tree, the second does; the widest would take six times as long, for another tree."""
+    trees = random_treebank(10, 12)
+    words = [word for tree in trees for word in tree.leaves()][100:250]
+    grammar = TreebankGrammar(n_jobs=1).fit(trees)
+
+    def parsed() -> tuple[ScoredTree, float]:
+        began = time.process_time()
+        (found,) = grammar.k_best([words], k=1)[0]
+        return found, time.process_time() - began
+
+    found, seconds = parsed()
+    assert found.tree.leaves() == words
+    monkeypatch.setattr(parsing, "_BEAM", 1.3 * parsing._BEAM)
+    grammar.share *= 1e-3**0.15
+    second, alone = parsed()
+    assert found == second
+    assert seconds < 4 * alone
 
 
 def test_a_grammar_learns_its_own_treebank_and_is_saved(tmp_path: Path) -> None:

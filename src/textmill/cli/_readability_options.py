@@ -65,13 +65,19 @@ class Annotating:
     familiar: _Familiar = None
     abbreviations: _Abbreviations = None
 
-    def tools(self) -> dict[str, Any]:
+    def tools(self, jobs: int | None) -> dict[str, Any]:
         """Tagger, parser, folder of WordNet and resources, as `ReadabilityGrader` takes them."""
         from textmill.model import load
 
+        def loaded(path: Path | None) -> Any:
+            model: Any = None if path is None else load(path)
+            if hasattr(model, "n_jobs"):
+                model.n_jobs = jobs
+            return model
+
         return {
-            "tagger": None if self.tagger is None else load(self.tagger),
-            "parser": None if self.parser is None else load(self.parser),
+            "tagger": loaded(self.tagger),
+            "parser": loaded(self.parser),
             "wordnet": None if self.wordnet is None else str(self.wordnet),
             "resources": resources_of(self.syllables, self.familiar, self.abbreviations),
             "reduce": self.reduce,
@@ -133,6 +139,7 @@ class Learning:
         typer.Option(help="What learns: logistic, ordinal, svm, ordinal-svm, regression or majority."),
     ] = "logistic"
     l2: Annotated[str, typer.Option(help="L2 penalty of logistic and ordinal; auto: by cross-validation.")] = "auto"
+    kernel: Annotated[str, typer.Option(help="Kernel of svm: rbf or linear.")] = "rbf"
     orders: Annotated[int, typer.Option("--orders", min=1, max=9, help="Longest n-grams of language models.")] = 5
     smoothing: Annotated[
         str, typer.Option(help="Smoothing: witten-bell, katz, good-turing, absolute or jelinek-mercer.")
@@ -157,7 +164,7 @@ class Learning:
         except ValueError:
             raise DataError(f"--l2 must be a number or auto, got {self.l2!r}") from None
         features = [name.strip() for name in self.features.split(",") if name.strip()]
-        tools, external = annotating.tools(), None
+        tools, external = annotating.tools(jobs), None
         if self.external is not None:
             annotator = Annotator(tagger=tools["tagger"], resources=tools["resources"])
             external = external_models(
@@ -174,6 +181,7 @@ class Learning:
             length=not self.without_length,
             kind=self.kind,
             l2=l2,
+            kernel=self.kernel,
             models=LevelModels(order=self.orders, smoothing=self.smoothing, n_jobs=jobs),
             order=order,
             random_state=seed,

@@ -110,7 +110,7 @@ def extract(
     )
 
     documents = list(at_least_one(reading.documents(data), "texts", data))
-    tools = annotating.tools()
+    tools = annotating.tools(jobs)
     texts = [reduce_text(one.text) if annotating.reduce else one.text for one in documents]
     ids = [document.id for document in documents]
     annotator = Annotator(tagger=tools["tagger"], parser=tools["parser"], resources=tools["resources"])
@@ -205,6 +205,7 @@ def evaluate(
     """
     import numpy as np
 
+    from textmill.errors import DataError
     from textmill.plot import save
     from textmill.tasks.readability import CrossValidated, FeatureSet, cross_validate, draw_levels
 
@@ -213,6 +214,10 @@ def evaluate(
         loaded = _load(model, jobs)
         order = loaded.classes_.tolist()
         grades = loaded.grade(annotated(texts.texts, texts.ids, annotating), ids=texts.ids)
+        if strange := sorted(set(texts.levels) - set(order)):
+            raise DataError(
+                f"level {strange[0]!r} is not one of those of the model: {', '.join(order)}", source=data[0]
+            )
         gold = np.array([order.index(level) for level in texts.levels])
         answers = {"grader": np.array([[order.index(level) for level in grades.levels]])}
         expected = {"grader": grades.expected[None, :]}
@@ -259,7 +264,7 @@ def compare(
     Example: textmill readability compare texts.jsonl --folds 5 --report page.html
     """
     from textmill.plot import save
-    from textmill.tasks.readability import compare_sets, draw_correlations, experiment_report
+    from textmill.tasks.readability import compare_sets, draw_correlations, experiment_report, level_table
 
     grader, prepared = prepared_texts(data, reading, levels, learning, annotating, seed, jobs)
     result = compare_sets(
@@ -272,7 +277,7 @@ def compare(
         **folding.settings(seed),
     )
     if report is not None:
-        experiment_report(result, prepared.static).write(report)
+        experiment_report(result, prepared.static, level_table(prepared)).write(report)
     if plot is not None:
         save(draw_correlations(prepared.static), plot)
     figures = dict.fromkeys(("accuracy", "deviation", "mse", "macro_f", "adjacent", "kappa", "p_value"), ".4f")
@@ -323,6 +328,9 @@ def explain(
     model: _Model,
     data: _Texts,
     k: Annotated[int, answers("Number of sentences to show.")] = 3,
+    annotations: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Annotations of each text, by its id, as in training.")
+    ] = None,
     *,
     reading: Reading,
     jobs: Jobs = None,
@@ -331,6 +339,7 @@ def explain(
     """Print what each group of features adds to the level of each text, and the sentences that make it hard.
 
     Columns: id, what (group or sentence), part in the expected level, and the feature that adds most, or the sentence.
+    A text of one sentence has no rows of sentences.
 
     Example: textmill readability explain grader.mill letter.txt -k 5
     """
@@ -339,10 +348,12 @@ def explain(
     loaded = _load(model, jobs)
     table = Printed({"id": "", "what": "", "part": "+.3f", "detail": ""}, json=json)
     for document in at_least_one(reading.documents(data), "texts", data):
-        for row in explain_groups(loaded, document.text):
+        (text,) = annotated([document.text], [document.id], Annotating(annotations=annotations))
+        (text,) = loaded.annotate([text], ids=[document.id])
+        for row in explain_groups(loaded, text):
             detail = f"{row.feature} {row.value:.4g}, mean {row.mean:.4g}"
             table.row(id=document.id, what=row.group, part=row.share, detail=detail)
-        for hard in hardest_sentences(loaded, document.text, k=k):
+        for hard in hardest_sentences(loaded, text, k=k) if len(text.sentences) > 1 else ():
             table.row(id=document.id, what=f"sentence {hard.sentence}", part=hard.difficulty, detail=hard.text)
 
 

@@ -225,15 +225,27 @@ def forest(
 def evaluate(
     gold: Annotated[str, typer.Argument(metavar="GOLD", help="Right target trees.")],
     imputed: Annotated[str, typer.Argument(metavar="IMPUTED", help="Imputed trees of the same sentences.")],
+    language_model: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL", help="An n-gram model of `textmill lm train`: also perplexities of the fringes."),
+    ] = None,
+    fringe: Annotated[str, typer.Option(help="What the n-gram model is made of: tags or words.")] = "tags",
     json: Json = False,
 ) -> None:
     """Compare imputed trees with right ones: exact match, and labelled brackets.
 
     Example: textmill transfer evaluate gold.mrg imputed.mrg
     """
+    from textmill.model import check_choice
     from textmill.tasks.transfer import evaluate as compare
+    from textmill.tasks.transfer import fringe_perplexity
 
-    figures = compare(_read([gold]), _read([imputed])).to_json()
+    check_choice("fringe", fringe, ("tags", "words"))
+    trees = {"gold": list(_read([gold])), "imputed": list(_read([imputed]))}
+    figures = compare(trees["gold"], trees["imputed"]).to_json()
+    if language_model is not None:
+        model = _language_model(language_model)
+        figures |= {f"perplexity_{name}": fringe_perplexity(own, model, fringe=fringe) for name, own in trees.items()}
     if json:
         typer.echo(json_line(figures))
         return

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from textmill.corpus import Tree
 from textmill.errors import DataError
@@ -207,6 +207,43 @@ class PackedForest:
             raise DataError("the forest is a single word; a tree needs a label above it")
         return tree
 
+    def derivation(self, tree: Tree) -> list[int]:
+        """The choices of one of its trees, as `tree` takes them; where a tree has several, the first.
+
+        >>> forest = PackedForest()
+        >>> top = forest.node("NP", [Choice((forest.word("a"), forest.word("n"))), Choice((1, 0))])
+        >>> forest.derivation(forest.tree([1]))
+        [1]
+        """
+        first = [0, *itertools.accumulate(len(choices) for choices in self.choices)]
+        # linked lists: nodes to come, -1 where a constituent must end; siblings, a place, those around them; choices
+        states: list[tuple[Any, Any, Any]] = [((len(self.names) - 1, None), ((tree,), 0, None), None)]
+        while states:
+            nodes, (siblings, at, around), steps = states.pop()
+            if nodes is None:
+                return _unlinked(steps)
+            node, later = nodes
+            if node < 0:
+                if at == len(siblings):
+                    states.append((later, around, steps))
+                continue
+            next_one = siblings[at] if at < len(siblings) else None
+            if not self.choices[node]:
+                if next_one == self.leaves[node]:
+                    states.append((later, (siblings, at + 1, around), steps))
+                continue
+            place = siblings, at, around
+            if not self.spliced[node]:
+                if not isinstance(next_one, Tree) or next_one.label != self.names[node]:
+                    continue
+                later, place = (-1, later), (next_one.children, 0, (siblings, at + 1, around))
+            for c in reversed(range(len(self.choices[node]))):
+                below = later
+                for part in reversed(self.choices[node][c].below):
+                    below = part, below
+                states.append((below, place, (first[node] + c, steps)))
+        raise DataError("the forest does not hold this tree")
+
     def trees(self) -> Iterator[Tree]:
         """Every tree; there may be very many, see `n_trees`."""
         return map(self.tree, self.derivations())
@@ -223,6 +260,14 @@ class PackedForest:
                 lines.append(f"  n{at} -> c{at}_{c} [dir=none];")
                 lines += [f"  c{at}_{c} -> n{node};" for node in choice.below]
         return "\n".join([*lines, "}", ""])
+
+
+def _unlinked(steps: Any) -> list[int]:
+    out = []
+    while steps is not None:
+        step, steps = steps
+        out.append(step)
+    return out[::-1]
 
 
 def _quoted(text: str) -> str:

@@ -18,8 +18,10 @@ from textmill.tasks.readability import (
     FEATURES,
     FORMULAS,
     AnnotatedText,
+    CrossValidated,
     LanguageResources,
     Layers,
+    LevelLearner,
     Mention,
     TextCounts,
     WordNet,
@@ -27,7 +29,9 @@ from textmill.tasks.readability import (
     count_texts,
     information_gain,
     learn_syllable_rules,
+    level_table,
     merit,
+    prepare,
     static_features,
 )
 
@@ -138,6 +142,47 @@ def test_information_gain_of_the_specification() -> None:
 def test_merit_of_the_specification() -> None:
     assert merit(np.array([0.5, 0.5]), np.eye(2)) == pytest.approx(2**-0.5)
     assert merit(np.array([0.5, 0.5]), np.ones((2, 2))) == 0.5
+
+
+def test_shares_of_the_specification() -> None:
+    levels = np.repeat([0, 1, 2, 3], [174, 289, 428, 542])
+    majority = LevelLearner(kind="majority").fit(np.zeros((1433, 1)), levels)
+    assert (majority.predict(np.zeros((1433, 1))) == levels).mean() == 542 / 1433 == pytest.approx(0.378, abs=5e-4)
+    answers = np.where(np.arange(1433) < 20, levels, (levels + 1) % 4)
+    result = CrossValidated(["2", "3", "4", "5"], levels, {"formula": answers[None]}, {}, {"formula": 1})
+    assert result.rows()[0].accuracy == 20 / 1433 == pytest.approx(0.014, abs=5e-4)
+
+
+def test_levels_are_counted_and_measured() -> None:
+    texts = ["A mill turns.", "The old mill turns. It is big.", "Many strange considerations accompany negotiations."]
+    rows = level_table(prepare(texts, ["1", "1", "2"]))
+    assert rows[0] == ("1", 2, pytest.approx(2 / 3), 5.0, pytest.approx(8**0.5), 3.25, pytest.approx(0.125**0.5))
+    assert rows[1] == ("2", 1, pytest.approx(1 / 3), 5.0, 0.0, 5.0, 0.0)
+
+
+def test_entities_are_compared_by_their_lemmas() -> None:
+    rows = [["Old", "mills", "turn"], ["A", "mill", "stands"], ["Red", "Mills", "_"]]
+    tags = [["JJ", "NNS", "VB"], ["DT", "NN", "VBZ"], ["NNP", "NNPS", "."]]
+    lemmas = [["old", "mill", "turn"], ["a", "mill", "stand"], ["Red", "Mill", "_"]]
+    entities = [Mention(2, 0, 2)]
+    plain = AnnotatedText(rows, tags=tags, entities=entities)
+    known = AnnotatedText(rows, tags=tags, entities=entities, lemmas=lemmas)
+    unique = [static_features(Layers([one]), groups=["entity"]).choose(["entity.unique"]) for one in (plain, known)]
+    assert [table.values[0, 0] for table in unique] == [3, 2]
+    assert [Layers([one]).entities.names[-1] for one in (plain, known)] == ["red_mills", "red_mill"]
+
+
+def test_the_grid_is_that_of_entities_with_mentions_enough() -> None:
+    def grid(salience: int) -> list[float]:
+        table = static_features(Layers([the_text()]), groups=["grid"], salience=salience)
+        return [float(value) for value in table.values[0] * (4 * 2 if salience > 1 else 24)]
+
+    names = [a + b for a in "SOX-" for b in "SOX-"]
+    often = {name: value for name, value in zip(names, grid(2), strict=True) if value}  # Anna S - - - S, mill O S - S -
+    assert often == pytest.approx({"S-": 3, "--": 2, "-S": 2, "OS": 1})
+    assert sum(grid(1)) == pytest.approx(24)
+    with pytest.raises(ValueError, match="salience"):
+        grid(0)
 
 
 def test_every_feature_of_a_text_of_five_sentences(wordnet: WordNet) -> None:

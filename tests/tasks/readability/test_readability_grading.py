@@ -289,6 +289,10 @@ def test_explanations_name_groups_and_hard_sentences() -> None:
     assert hard[0].difficulty > hard[1].difficulty
     with pytest.raises(ValueError, match="one sentence"):
         hardest_sentences(grader, "The mill is old.")
+    reducing = ReadabilityGrader(features=["shallow"], reduce=True).fit(graded.texts, graded.levels, graded.groups)
+    quoted = "“The mill’s wheel” is old. It turns. The cat is big."
+    shown = {row.sentence: row.text for row in hardest_sentences(reducing, quoted)}
+    assert shown[1] == "The mills wheel is old ."
 
 
 def test_selection_finds_what_tells_levels_and_no_copies() -> None:

@@ -63,11 +63,13 @@ if TYPE_CHECKING:
     from textmill.tasks.readability.leaks import Leak, LeakWarning, find_leaks, find_versions, hold_out_leak
     from textmill.tasks.readability.learners import LevelLearner, deal_groups
     from textmill.tasks.readability.pages import (
+        LevelTexts,
         correlations,
         draw_accuracies,
         draw_correlations,
         draw_levels,
         experiment_report,
+        level_table,
     )
     from textmill.tasks.readability.perplexities import LevelModels, TokenArrays, information_gain
     from textmill.tasks.readability.preparation import PreparedTexts, prepare, prepare_graded
@@ -121,6 +123,7 @@ __all__ = [
     "LeakWarning",
     "LevelLearner",
     "LevelModels",
+    "LevelTexts",
     "Mention",
     "MissingFeatures",
     "NestedSelection",
@@ -151,6 +154,7 @@ __all__ = [
     "information_gain",
     "is_article",
     "learn_syllable_rules",
+    "level_table",
     "merit",
     "order_levels",
     "prepare",
@@ -185,7 +189,7 @@ __getattr__, __dir__ = deferred(
         "layers": "Layers",
         "leaks": "Leak LeakWarning find_leaks find_versions hold_out_leak",
         "learners": "LevelLearner deal_groups",
-        "pages": "correlations draw_accuracies draw_correlations draw_levels experiment_report",
+        "pages": "LevelTexts correlations draw_accuracies draw_correlations draw_levels experiment_report level_table",
         "external": "external_models",
         "perplexities": "LevelModels TokenArrays information_gain",
         "preparation": "PreparedTexts prepare prepare_graded",

@@ -63,7 +63,7 @@ def explain_groups(grader: ReadabilityGrader, text: str | AnnotatedText) -> Rows
 def hardest_sentences(grader: ReadabilityGrader, text: str | AnnotatedText, *, k: int = 3) -> Rows[HardSentence]:
     """Return the sentences without which the text would be easier, the hardest first."""
     check_range("k", k, at_least=1, whole=True)
-    document = grader.annotator().annotate([text])[0]
+    document = grader.annotate([text])[0]
     if len(document.sentences) < 2:
         raise DataError("the text has one sentence; nothing is left without it", source=document.id or None)
     numbers = [i for i in range(len(document.sentences)) if _has_rest(document, i)]

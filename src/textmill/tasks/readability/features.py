@@ -32,6 +32,7 @@ import numpy as np
 from textmill._native import tasks as native
 from textmill.arrays import Floats
 from textmill.errors import DataError
+from textmill.model import check_range
 from textmill.tables import Table
 from textmill.tasks.readability.discourse import chain_features, coreference_features, grid_features
 from textmill.tasks.readability.formulas import FORMULAS, TextCounts
@@ -210,8 +211,14 @@ def chosen_features(names: Sequence[str], wanted: Sequence[str], *, length: bool
     return [name for name in names if name in taken and (length or not grows_with_length(name))]
 
 
-def static_features(layers: Layers, *, wordnet: WordNet | None = None, groups: Sequence[str] = GROUPS) -> FeatureTable:
-    """Return the features of groups that nothing has to be learned for; NaN where a layer is missing."""
+def static_features(
+    layers: Layers, *, wordnet: WordNet | None = None, groups: Sequence[str] = GROUPS, salience: int = 1
+) -> FeatureTable:
+    """Return the features of groups that nothing has to be learned for; NaN where a layer is missing.
+
+    The grid is that of entities with at least `salience` mentions in a text.
+    """
+    check_range("salience", salience, at_least=1, whole=True)
     makers: dict[str, Callable[[], dict[str, Floats]]] = {
         "shallow": lambda: _shallow(layers),
         "formulas": lambda: _counts(layers).formulas(),
@@ -219,7 +226,7 @@ def static_features(layers: Layers, *, wordnet: WordNet | None = None, groups: S
         "entity": lambda: _entity(layers),
         "chains": lambda: chain_features(layers, wordnet),
         "coreference": lambda: coreference_features(layers),
-        "grid": lambda: grid_features(layers),
+        "grid": lambda: grid_features(layers, salience=salience),
         "parse": lambda: _parse(layers),
     }
     values: dict[str, Floats] = {}

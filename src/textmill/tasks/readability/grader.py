@@ -226,6 +226,12 @@ class ReadabilityGrader(Classifier, Model):
         """Return what annotates texts."""
         return Annotator(tagger=self.tagger, parser=self.parser, resources=self.resources)
 
+    def annotate(
+        self, texts: Iterable[str | AnnotatedText], *, ids: Sequence[str] | None = None
+    ) -> list[AnnotatedText]:
+        """Return texts as the grader sees them: reduced if it reduces, with every layer that can be made."""
+        return self.annotator().annotate(self._reduced(list(texts_of(texts))), ids=ids)
+
     def predict(self, texts: Iterable[str | AnnotatedText]) -> NDArray[Any]:
         """Return the level of each text."""
         check_fitted(self)
@@ -249,7 +255,7 @@ class ReadabilityGrader(Classifier, Model):
     def transform(self, texts: Iterable[str | AnnotatedText], *, ids: Sequence[str] | None = None) -> FeatureTable:
         """Return the features in use of new texts."""
         check_fitted(self)
-        documents = self.annotator().annotate(self._reduced(list(texts_of(texts))), ids=ids)
+        documents = self.annotate(texts, ids=ids)
         if not documents:
             return FeatureTable(self.feature_names_.to_list(), np.zeros((0, len(self.feature_names_))))
         return self.features_of(documents)

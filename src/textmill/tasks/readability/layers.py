@@ -33,7 +33,7 @@ class Entities:
     """Named entities, and the nouns outside of them, of all texts.
 
     `offsets` say where those of a text begin; `first` is the first token, `last` the last one, `named` whether it is a
-    named entity, `key` the id of its folded string; in the order of the text.
+    named entity, `key` the id of its folded string, of lemmas if every text has them; in the order of the text.
     """
 
     def __init__(self, offsets: Ints, first: Ints, last: Ints, named: NDArray[np.bool_], key: Ints, names: list[str]):
@@ -156,13 +156,26 @@ class Layers:
         named = np.arange(len(heads)) < len(first)
         order = np.argsort(heads, kind="stable")
         heads, tails, named = heads[order], tails[order], named[order]
-        names = dict(zip(self.names, range(len(self.names)), strict=True))
-        key = self.type[tails].astype(np.int64)
+        form, names = self._forms(np.unique(tails))
+        key = form[tails]
+        spelled = list(names)
         for at in np.flatnonzero(heads != tails):
-            text = "_".join(self.names[i] for i in self.type[heads[at] : tails[at] + 1])
+            ids = [*self.type[heads[at] : tails[at]], key[at]]  # the last word in the form that it is compared in
+            text = "_".join(spelled[i] for i in ids)
             key[at] = names.setdefault(text, len(names))
         offsets = np.searchsorted(heads, self.bounds)
         return Entities(offsets, heads, tails, named, key, list(names))
+
+    def _forms(self, tokens: Ints) -> tuple[Ints, dict[str, int]]:
+        """Ids of the strings that some tokens are compared by, in an array over all tokens, and the ids by string."""
+        names = dict(zip(self.names, range(len(self.names)), strict=True))
+        form = self.type.astype(np.int64)
+        if self.has("lemmas"):
+            lemmas = [lemma for text in self.texts for row in text.lemmas or () for lemma in row]
+            for at in tokens.tolist():
+                if lemmas[at] not in ("", "_"):  # what CoNLL-U writes where there is none
+                    form[at] = names.setdefault(lemmas[at].casefold(), len(names))
+        return form, names
 
     @cached_property
     def nodes(self) -> tuple[Any, ...]:

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from textmill import plot
 from textmill.arrays import Floats
 from textmill.report import Report
+from textmill.tables import Rows
 from textmill.tasks.readability.features import FeatureTable
+from textmill.tasks.readability.preparation import PreparedTexts
 from textmill.tasks.readability.protocol import ComparedSet, CrossValidated
 from textmill.tasks.readability.selection import subgroups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["correlations", "draw_accuracies", "draw_correlations", "draw_levels", "experiment_report"]
+__all__ = [
+    "LevelTexts",
+    "correlations",
+    "draw_accuracies",
+    "draw_correlations",
+    "draw_levels",
+    "experiment_report",
+    "level_table",
+]
+
+
+class LevelTexts(NamedTuple):
+    """Texts of a level, their share of all, and how long they and their sentences are, with deviations."""
+
+    level: str
+    texts: int
+    share: float
+    words: float
+    words_deviation: float
+    words_per_sentence: float
+    words_per_sentence_deviation: float
+
+
+def level_table(prepared: PreparedTexts) -> Rows[LevelTexts]:
+    """Return how many texts each level has, and how long they are; deviations of a single text are 0."""
+    lengths = prepared.static.choose(["shallow.words", "shallow.words_per_sentence"]).values
+    rows = []
+    for number, name in enumerate(prepared.order):
+        own = lengths[prepared.level == number]
+        mean, deviation = own.mean(axis=0), own.std(axis=0, ddof=1) if len(own) > 1 else np.zeros(2)
+        figures = (float(value) for pair in zip(mean, deviation, strict=True) for value in pair)
+        rows.append(LevelTexts(name, len(own), len(own) / len(lengths), *figures))
+    return Rows(rows, LevelTexts)
 
 
 def correlations(table: FeatureTable, *, by_group: bool = False) -> tuple[list[str], Floats]:
@@ -62,12 +96,22 @@ def draw_accuracies(result: CrossValidated) -> Figure:
 
 
 def experiment_report(
-    result: CrossValidated, table: FeatureTable | None = None, *, title: str = "Levels of texts"
+    result: CrossValidated,
+    table: FeatureTable | None = None,
+    levels: Rows[LevelTexts] | None = None,
+    *,
+    title: str = "Levels of texts",
 ) -> Report:
-    """Make a page with all tables of an experiment; with features also how their groups hang together."""
+    """Make a page with all tables of an experiment.
+
+    With features also how their groups hang together, with a `level_table` how many texts there are, and how long.
+    """
     rows = result.rows()
     repetitions = len(next(iter(result.predicted.values())))
     page = Report(title, subtitle=f"{len(result.level)} texts, {len(result.order)} levels, {repetitions} repetitions")
+    if levels is not None:
+        page.heading("Texts")
+        page.table(LevelTexts._fields, levels, caption="Texts of each level; lengths are means in words.")
     page.heading("Sets of features")
     page.table(ComparedSet._fields, rows, caption="Means over the repetitions; p-values are against the best row.")
     page.figure(draw_accuracies(result), caption="Accuracy of each set.")

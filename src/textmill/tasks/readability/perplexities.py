@@ -367,6 +367,8 @@ class LevelModels(Estimator, Model):
 
     def _strange(self, arrays: TokenArrays, parts: Sequence[tuple[Ints, Ints]]) -> Floats:
         """Shares of words that are not common; parts are texts of training to leave out, and texts to look at."""
+        if not self.common:
+            return np.zeros((len(arrays), 0))
         own = self._training()
         text = np.repeat(np.arange(len(own)), np.diff(own.sentences[own.documents]))
         lowest = own.word & (self.level_[text] == 0)
