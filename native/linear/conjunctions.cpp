@@ -65,29 +65,41 @@ Conjunctions::Conjunctions(std::span<const std::int32_t> combinations, std::size
 void Conjunctions::add(std::span<const std::int32_t> features, std::span<const double> values, Scratch& scratch,
                        double* score) const {
   scratch.active.clear();
-  scratch.value.clear();
   for (std::size_t e = 0; e < features.size(); ++e) {
     const std::int32_t slot = slot_[features[e]];
     const double value = values.empty() ? 1.0 : values[e];
     if (slot < 0 || value == 0.0) continue;
     scratch.active.push_back(slot);
-    scratch.value.push_back(value);
-    scratch.place[slot] = static_cast<std::int32_t>(scratch.active.size());
+    scratch.value[slot] = value;
   }
   for (const std::int32_t slot : scratch.active)
-    if (const std::int64_t t = root_[slot]; t >= 0) visit(t, t + 1, 1.0, scratch, score);
-  for (const std::int32_t slot : scratch.active) scratch.place[slot] = 0;
+    if (const std::int64_t t = root_[slot]; t >= 0) visit(t, t + 1, 1.0, scratch.value.data(), score);
+  for (const std::int32_t slot : scratch.active) scratch.value[slot] = 0.0;
 }
 
-void Conjunctions::visit(std::int64_t begin, std::int64_t end, double value, const Scratch& scratch,
-                         double* score) const {
+void Conjunctions::visit(std::int64_t begin, std::int64_t end, double value, const double* row, double* score) const {
   for (std::int64_t t = begin; t < end; ++t) {
-    const std::int32_t place = scratch.place[slot_of_[t]];
-    if (place == 0) continue;
-    const double phi = value * scratch.value[place - 1];
+    const double own = row[slot_of_[t]];
+    if (own == 0.0) continue;
+    const double phi = value * own;
     for (std::size_t c = 0; c < margins_; ++c) score[c] += phi * weight_[t * margins_ + c];
-    visit(first_[t], first_[t + 1], phi, scratch, score);
+    const std::int64_t from = first_[t], to = first_[t + 1];
+    if (from == to) continue;
+    if (margins_ == 1 && first_[from] == first_[to])  // no child has children, whose nodes would follow each other
+      *score += phi * leaves(from, to, row);
+    else
+      visit(from, to, phi, row, score);
   }
+}
+
+// sum of weights times values, of the only margin; four sums at once, always added up in the same order
+double Conjunctions::leaves(std::int64_t begin, std::int64_t end, const double* row) const {
+  double sum[4] = {};
+  std::int64_t t = begin;
+  for (; t + 4 <= end; t += 4)
+    for (std::int64_t k = 0; k < 4; ++k) sum[k] += weight_[t + k] * row[slot_of_[t + k]];
+  for (; t < end; ++t) sum[0] += weight_[t] * row[slot_of_[t]];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 void score_rows(const base::Csr<std::int64_t, double>& x, const Conjunctions& model, std::span<double> score,

@@ -4,7 +4,8 @@
 //
 // A combination is a path from the root, its features in the order of how many combinations have them, the rarest first:
 // a row enters few subtrees, and what is common stands at the leaves. At a node the children are looked through, each with
-// one look at where the row has their feature; features without a weight are dropped when a row comes in.
+// one look at the row's value of their feature, 0 for none; features without a weight are dropped when a row comes in.
+// Most of the tree are leaves, and children that are all leaves are a dot product, which has no branch to foresee.
 //
 // Cost: the children of the nodes that a row reaches; memory is that of the combinations, and one place per column.
 #pragma once
@@ -31,18 +32,18 @@ class Conjunctions {
 
   // What one thread needs to score rows.
   struct Scratch {
-    std::vector<std::int32_t> place;   // [slots] 1 + the row's entry with this feature, 0 if it has none
+    std::vector<double> value;         // [slots] of the row, 0 where it has none
     std::vector<std::int32_t> active;  // slots of the row
-    std::vector<double> value;         // [active]
   };
-  Scratch scratch() const { return {std::vector<std::int32_t>(slots_), {}, {}}; }
+  Scratch scratch() const { return {std::vector<double>(slots_), {}}; }
 
   // score [K] += weights of the combinations of a row, times their values; values may be empty for ones.
   void add(std::span<const std::int32_t> features, std::span<const double> values, Scratch& scratch,
            double* score) const;
 
  private:
-  void visit(std::int64_t begin, std::int64_t end, double value, const Scratch& scratch, double* score) const;
+  void visit(std::int64_t begin, std::int64_t end, double value, const double* row, double* score) const;
+  double leaves(std::int64_t begin, std::int64_t end, const double* row) const;
 
   std::size_t margins_, slots_ = 0;
   std::vector<std::int32_t> slot_;     // [columns] the slot of a column that has weights, else -1

@@ -34,6 +34,7 @@ _FUNCTION = frozenset(["助詞", "助動詞", "判定詞", "接尾辞", "接尾"
 _PARTICLES = frozenset(["助詞", "ADP"])
 _COMMAS, _STOPS = frozenset("、，,､"), frozenset("。．.？！?!｡")
 _OPENING, _CLOSING = frozenset("「『（(［[【〈《〔“｢"), frozenset("」』）)］]】〉》〕”｣")
+_KINDS_OF_SIGNS = (("comma", _COMMAS), ("stop", _STOPS), ("opens", _OPENING), ("closes", _CLOSING))
 
 _NEAR = frozenset(["pos", "subpos", "last", "last.pos", "last.form", "particle", "comma"])
 _BETWEEN = frozenset(["particle", "comma", "opens", "closes"])
@@ -67,6 +68,49 @@ class _Facts(NamedTuple):
     own: tuple[Any, ...]
 
 
+class _Lexicon(dict[Morpheme, _Facts]):
+    """The facts of morphemes, worked out once for each distinct one, and what part of speech and forms say once for
+    each of those; `lookup` gives what stands for an attribute, None to leave it out."""
+
+    def __init__(self, lookup: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._lookup = lookup
+        self._by_grammar: dict[tuple[str, ...], _Facts] = {}
+
+    def __missing__(self, morpheme: Morpheme) -> _Facts:
+        grammar = morpheme[3:7]
+        if (facts := self._by_grammar.get(grammar)) is None:
+            facts = self._by_grammar[grammar] = self._of_grammar(*grammar)
+        surface, lemma, pos = morpheme.surface, morpheme.lemma, morpheme.pos
+        content, word, head, last, own = facts
+        if (number := self._lookup(f"word={lemma}")) is not None:
+            head = (number, *head)
+        if (number := self._lookup(f"last={surface if morpheme.inflection == '*' else lemma}")) is not None:
+            last = (number, *last)
+        if pos in _PARTICLES:
+            own = self._those([f"particle={surface}"])
+        elif not word:
+            own = self._those([kind for kind, signs in _KINDS_OF_SIGNS if surface in signs])
+        facts = self[morpheme] = _Facts(content, word, head, last, own)
+        return facts
+
+    def _of_grammar(self, pos: str, subpos: str, inflection: str, form: str) -> _Facts:
+        head, last = [f"pos={pos}"], [f"last.pos={pos}"]
+        if subpos != "*":
+            head.append(f"subpos={subpos}")
+            last.append(f"last.subpos={subpos}")
+        if inflection != "*":
+            head.append(f"inflection={inflection}")
+        if form != "*":
+            head.append(f"form={form}")
+            last.append(f"last.form={form}")
+        word = pos not in _SIGNS
+        return _Facts(word and pos not in _FUNCTION, word, self._those(head), self._those(last), ())
+
+    def _those(self, names: list[str]) -> tuple[Any, ...]:
+        return tuple(number for number in map(self._lookup, names) if number is not None)
+
+
 def attributes_of(bunsetsu: Bunsetsu) -> list[str]:
     """The attributes of a bunsetsu by name.
 
@@ -74,7 +118,8 @@ def attributes_of(bunsetsu: Bunsetsu) -> list[str]:
     >>> attributes_of(Bunsetsu((dog, topic)))
     ['word=犬', 'pos=名詞', 'subpos=普通名詞', 'last=は', 'last.pos=助詞', 'last.subpos=副助詞', 'particle=は']
     """
-    return list(_gathered([_facts(morpheme) for morpheme in bunsetsu.morphemes]))
+    facts = _Lexicon(lambda name: name)
+    return list(_gathered([facts[morpheme] for morpheme in bunsetsu.morphemes]))
 
 
 def encode(sentences: Iterable[KnpSentence], lookup: Callable[[str], int | None]) -> Encoded:
@@ -84,17 +129,12 @@ def encode(sentences: Iterable[KnpSentence], lookup: Callable[[str], int | None]
     >>> encode([KnpSentence((dog, dog))], {"word=犬": 0, "pos=名詞": 1}.get).offsets.tolist()
     [0, 2, 4]
     """
-    facts: dict[Morpheme, _Facts] = {}
+    facts = _Lexicon(lookup)
     attributes: list[int] = []  # one flat list: containers per unit would keep the garbage collector busy
     offsets, ends = [0], [0]
     for sentence in sentences:
         for bunsetsu in sentence.bunsetsus:
-            own = []
-            for morpheme in bunsetsu.morphemes:
-                if (numbers := facts.get(morpheme)) is None:
-                    numbers = facts[morpheme] = _numbered(_facts(morpheme), lookup)
-                own.append(numbers)
-            attributes.extend(_gathered(own))
+            attributes.extend(_gathered([facts[morpheme] for morpheme in bunsetsu.morphemes]))
             offsets.append(len(attributes))
         ends.append(len(offsets) - 1)
     return Encoded(np.array(ends, np.int64), np.array(offsets, np.int64), np.array(attributes, np.int32))
@@ -141,47 +181,15 @@ def _gathered(morphemes: Sequence[_Facts]) -> tuple[Any, ...]:
     head = last = None
     own: tuple[Any, ...] = ()
     for facts in morphemes:
-        if facts.content:
-            head = facts.head
-        if facts.word:
+        content, word, of_head, _, of_any = facts
+        if content:
+            head = of_head
+        if word:
             last = facts
-        if facts.own:
-            own += facts.own
+        if of_any:
+            own += of_any
     if last is None:  # nothing but signs
         last = morphemes[-1]
     if len(own) > 1:
         own = tuple(dict.fromkeys(own))
     return (last.head if head is None else head) + last.last + own
-
-
-def _facts(morpheme: Morpheme) -> _Facts:
-    """The attributes that a morpheme gives its bunsetsu, by name."""
-    surface, _, lemma, pos, subpos, inflection, form, _ = morpheme
-    word = pos not in _SIGNS
-    head = [f"word={lemma}", f"pos={pos}"]
-    last = [f"last={surface if inflection == '*' else lemma}", f"last.pos={pos}"]
-    if subpos != "*":
-        head.append(f"subpos={subpos}")
-        last.append(f"last.subpos={subpos}")
-    if inflection != "*":
-        head.append(f"inflection={inflection}")
-    if form != "*":
-        head.append(f"form={form}")
-        last.append(f"last.form={form}")
-    own = []
-    if pos in _PARTICLES:
-        own.append(f"particle={surface}")
-    elif not word:
-        for kind, signs in (("comma", _COMMAS), ("stop", _STOPS), ("opens", _OPENING), ("closes", _CLOSING)):
-            if surface in signs:
-                own.append(kind)
-    return _Facts(word and pos not in _FUNCTION, word, tuple(head), tuple(last), tuple(own))
-
-
-def _numbered(facts: _Facts, lookup: Callable[[str], int | None]) -> _Facts:
-    """The same by number, without those that have none."""
-
-    def numbers(names: tuple[str, ...]) -> tuple[int, ...]:
-        return tuple(number for number in map(lookup, names) if number is not None)
-
-    return facts._replace(head=numbers(facts.head), last=numbers(facts.last), own=numbers(facts.own))
