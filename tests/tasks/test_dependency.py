@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -351,9 +354,25 @@ def test_both_searches_find_the_same_in_questions_of_the_web_corpus(data: Path, 
 @pytest.mark.timeout(3600)
 def test_pairs_beat_single_features_on_the_web_corpus(data: Path, tmp_path: Path) -> None:
     train, dev, test = (web_corpus(data, tmp_path, part) for part in ("train", "dev", "test"))
-    single, pairs = (DependencyParser(degree=degree).fit(train, X_dev=dev) for degree in (1, 2))
-    assert pairs.score(test) >= single.score(test) + 0.015
-    assert len(pairs.classifier_.combinations_) < 20_000
+    single, few = (DependencyParser(degree=d, l2=0.0, tolerance=1e-3).fit(train, X_dev=dev) for d in (1, 2))
+    shared = DependencyParser(l1=2.0).fit(train)
+    for pairs in (few, shared):
+        assert pairs.score(test) >= single.score(test) + 0.015
+        assert len(pairs.classifier_.combinations_) < 20_000
+    assert shared.score(test) >= few.score(test)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_pairs_of_the_web_corpus_are_learnt_in_little_memory(data: Path, tmp_path: Path) -> None:
+    web_corpus(data, tmp_path, "dev")  # extracts the files
+    command = [sys.executable, "-m", "textmill", "-q", "parse", "train", str(tmp_path / "knp"), "--l1", "1"]
+    documents = ["--documents", str(tmp_path / "id" / "split_for_pas" / "train.id")]
+    training = subprocess.Popen([*command, *documents, "-o", str(tmp_path / "parser.mill")])
+    _, status, usage = os.wait4(training.pid, 0)
+    training.returncode = os.waitstatus_to_exitcode(status)
+    assert training.returncode == 0
+    assert usage.ru_maxrss * 1024 < 500e6
 
 
 MARKED = """\
