@@ -71,6 +71,12 @@ def test_word_lists_and_texts_to_refuse(folder: Path, tmp_path: Path) -> None:
     texts, model = (folder / "en.txt", folder / "cs.txt"), tmp_path / "m.mill"
     run("train", *texts, "--word-list", lists, "--order", 0, "-o", model)
     assert run("dump", "--model", model, "--language", "de").split("\t")[0] == "hund"
+    lists.write_text("bär 20\n", encoding="latin-1")
+    for file in texts:
+        (tmp_path / file.name).write_text(file.read_text(encoding="utf-8"), encoding="iso8859-2")
+    own = [tmp_path / file.name for file in texts]
+    run("train", *own, "--word-list", lists, "--encoding", "iso8859-2", "--order", 0, "-o", tmp_path / "old.mill")
+    assert run("dump", "--model", tmp_path / "old.mill", "--language", "de").split("\t")[0] == "bär"
     with catch_warnings():
         printed = run("train", *texts, "--others", others.parent, "--held-out", 0.34, "--order", 0, "-o", model)
     assert "100% of the held-out texts in 'sco' are taken for a language that is known, mostly 'en'" in printed

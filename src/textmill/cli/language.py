@@ -195,7 +195,7 @@ def train(
     Example: textmill language train cs.txt sk.txt en.txt -o mine.mill
     """
     from textmill.readable import counted
-    from textmill.tasks.language import LanguageIdentifier, train_identifier
+    from textmill.tasks.language import LanguageIdentifier, read_word_lists, train_identifier
 
     identifier = LanguageIdentifier(
         alpha=alpha,
@@ -212,8 +212,9 @@ def train(
         n_jobs=jobs,
     )
     texts, labels = _labeled(data, reading, language_field)
+    listed = read_word_lists(word_lists or (), accents=identifier.accents, encoding=reading.encoding)
     total = train_identifier(
-        identifier, texts, labels, add=add or (), subtract=subtract or (), word_lists=word_lists or (),
+        identifier, texts, labels, add=add or (), subtract=subtract or (), more=listed,
         others=_labeled(others, reading, language_field) if others else ((), ()), cluster=cluster,
     )  # fmt: skip
     identifier.save(output)

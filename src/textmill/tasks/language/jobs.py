@@ -65,12 +65,14 @@ def read_labeled(
     return texts, labels
 
 
-def read_word_lists(paths: Iterable[str | os.PathLike[str]], *, accents: str = "keep") -> LanguageCounts:
+def read_word_lists(
+    paths: Iterable[str | os.PathLike[str]], *, accents: str = "keep", encoding: str = "utf-8"
+) -> LanguageCounts:
     """Counts from word lists, files named by their language (cs.txt): a word and how often it occurs on each line."""
     lists: dict[str, dict[str, float]] = {}
     for path in paths:
         words = lists.setdefault(Path(path).name.split(".")[0], {})
-        for record in read_records(path, format="txt"):
+        for record in read_records(path, format="txt", encoding=encoding):
             word, *rest = str(record.fields["text"]).split() or [""]
             try:
                 count = float(rest[-1])
@@ -94,13 +96,14 @@ def train_identifier(
     *,
     add: Iterable[str | os.PathLike[str]] = (),
     subtract: Iterable[str | os.PathLike[str]] = (),
-    word_lists: Sequence[str | os.PathLike[str]] = (),
+    more: LanguageCounts | None = None,
     others: tuple[Sequence[str], Sequence[str]] = ((), ()),
     cluster: Any = None,
 ) -> LanguageCounts:
     """Train on texts, with counts of files added or taken away; returns all counts.
 
-    `others` are texts and labels of languages that are not learnt: what is to be refused is tuned on them, too.
+    `more` are counts that are added, too, such as those of word lists; `others` are texts and labels of languages that
+    are not learnt: what is to be refused is tuned on them, too.
     """
     apart = held_apart(list(labels), identifier.held_out)
     inside = [i for i, out in enumerate(apart) if not out]
@@ -112,8 +115,8 @@ def train_identifier(
         counts = counts + load(path, expect=LanguageCounts)
     for path in subtract:
         counts = counts - load(path, expect=LanguageCounts)
-    if word_lists:
-        counts = counts + read_word_lists(word_lists, accents=identifier.accents)
+    if more is not None:
+        counts = counts + more
     twice = sorted(set(others[1]) & set(counts.languages_))
     if twice:
         raise DataError(f"'{twice[0]}' is learnt, and among the other languages; leave it out of one of them")
