@@ -114,6 +114,8 @@ def test_built_texts_are_scored(run, tmp_path):
         (["text", "volume.txt", "--method", "magic"], "method must be one of"),
         (["chunks", "volume.txt", "--max-tokens", "0"], "max_tokens must be"),
         (["evaluate", "blank.ref"], "no sentences"),
+        (["text", "volume.txt", "--stream", "--segments", "3"], "--segments needs the whole text"),
+        (["text", "volume.txt", "--stream", "--to", "masses"], "--to needs the whole text"),
     ],
 )
 def test_mistakes_are_named(run, tmp_path, arguments, message):

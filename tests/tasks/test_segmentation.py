@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -39,11 +41,12 @@ from textmill.tasks.segmentation import (
     segment_stream,
     segmenter_of,
     segments_page,
+    stability,
     sweep_dimensions,
     tokenized,
 )
 from textmill.tasks.segmentation.probability import laplace
-from textmill.tasks.segmentation.rules import choose_gaps
+from textmill.tasks.segmentation.rules import choose_gaps, threshold_of
 from textmill.tasks.segmentation.segmenter import gaps_of
 from textmill.tasks.segmentation.signals import Contexts, depth_scores, gap_signal, local_minima, smooth
 from textmill.tasks.segmentation.streams import StreamedSpace
@@ -78,6 +81,9 @@ def test_depths_minima_and_rules_of_the_specification():
     assert choose_gaps(gaps, "liberal", 0.0).tolist() == [2, 6, 8]
     assert choose_gaps(gaps, "similarity", 0.45).tolist() == [2, 8]
     assert choose_gaps(gaps, "depth", 1.0, 2).tolist() == [2]
+    assert threshold_of(gaps, "hearst", 0.0) == ("depth", pytest.approx(0.6829, abs=5e-5))
+    assert threshold_of(gaps, "liberal", 0.0) == ("depth", pytest.approx(0.8333 - 0.3009, abs=1e-4))
+    assert threshold_of(gaps, "similarity", 0.2) == ("similarity", 0.2)
     below = SIGNAL.mean() - SIGNAL.std() / 2
     assert choose_gaps(gaps, "signal", 0.0).tolist() == [i for i in (2, 6, 8) if SIGNAL[i] < below]
 
@@ -97,6 +103,8 @@ def test_the_toy_of_two_topics(dimensions):
     np.testing.assert_allclose(cut.gaps.similarity, [1, 0.7071, 0, 0.7071, 1], atol=5e-5)
     np.testing.assert_allclose(cut.gaps.depth, [0, 0.2929, 2, 0.2929, 0], atol=5e-5)
     assert cut.boundaries.tolist() == [8]
+    contexts = Contexts(cut.text, cut.text.sequences(2), 2)
+    assert contexts.counts().toarray().tolist() == [[2, 2, 0, 0]] * 3 + [[1, 1, 1, 1]] + [[0, 0, 2, 2]] * 3
     flat = LSITiling(sequence_tokens=2, context=2, n_dimensions=1, smoothing=1).segment(text)
     np.testing.assert_allclose(flat.gaps.similarity, 1)
 
@@ -156,17 +164,41 @@ def test_many_contexts_are_decomposed_as_few_are():
     np.testing.assert_allclose(gap_signal(contexts, vectors), expected, atol=1e-8)
 
 
-def test_other_names_of_words_change_nothing():
-    words = random_text(3).split()
-    renamed = [f"{hash(word) % 97}-{word}"[::-1].replace("-", "x") for word in words]
-    one, other = LSITiling().segment(" ".join(words)), LSITiling().segment(" ".join(renamed))
-    np.testing.assert_allclose(one.gaps.similarity, other.gaps.similarity, atol=1e-9)
-    assert one.boundaries.tolist() == other.boundaries.tolist()
+@pytest.mark.parametrize("method", ["lsitiling", "texttiling", "optimal"])
+def test_other_numbers_of_words_change_nothing(method):
+    text = tokenized(TOPICS + random_text(3))
+    order = np.random.default_rng(1).permutation(len(text.terms))
+    terms = [text.terms[i] for i in np.argsort(order)]
+    other = dataclasses.replace(text, terms=terms, ids=order[text.ids].astype(np.int32))
+    assert [other.terms[i] for i in other.ids[:50]] == [text.terms[i] for i in text.ids[:50]]
+    one, two = (segmenter_of(method).segment(source) for source in (text, other))
+    assert len(one) > 1
+    np.testing.assert_allclose(one.gaps.similarity, two.gaps.similarity, atol=1e-9)
+    assert one.boundaries.tolist() == two.boundaries.tolist()
+
+
+def test_signs_of_dimensions_change_nothing():
+    text = tokenized(random_text(5))
+    contexts = Contexts(text, text.sequences(20), 6)
+    vectors, _ = contexts.latent(5)
+    signs = np.array([1, -1, -1, 1, -1])
+    np.testing.assert_allclose(gap_signal(contexts, vectors * signs), gap_signal(contexts, vectors), atol=1e-12)
 
 
 def test_a_topic_that_is_appended_adds_a_boundary_at_the_junction():
-    cut = LSITiling().segment(MILL * 40 + SKY * 10)
-    assert any(abs(b - len(tokenized(MILL * 40))) <= 20 for b in cut.boundaries.tolist())
+    junction = len(tokenized(MILL * 40))
+    before = LSITiling().segment(MILL * 40).boundaries.tolist()
+    behind = LSITiling().segment(MILL * 40 + SKY * 9).boundaries.tolist()
+    assert len(tokenized(SKY * 9)) >= 120
+    assert len(behind) == len(before) + 1
+    assert abs(behind[-1] - junction) <= 20
+
+
+def test_fewer_dimensions_than_were_asked_for_are_told():
+    cut = LSITiling(sequence_tokens=2, context=2, n_dimensions=20, smoothing=1).segment("a b " * 4 + "x y " * 4)
+    assert cut.details["n_dimensions"] < cut.details["n_dimensions_asked"] == 20
+    assert cut.boundaries.tolist() == [8]
+    assert "n_dimensions_asked" not in LSITiling(n_dimensions=2).segment(TOPICS).details
 
 
 def test_shifted_contexts_are_an_option():
@@ -467,6 +499,31 @@ def test_a_stream_gives_the_segments_of_the_whole():
     assert next(segment_stream(NoBoundary(), iter(["a b "] * 50), chunk_size=2, room=4)) != "a b " * 50
 
 
+def test_a_stream_has_the_boundaries_of_the_whole(monkeypatch):
+    monkeypatch.setattr(stability, "BLOCK", 1000)
+    monkeypatch.setattr(TopicSegmenter, "horizon", 1500)
+    random = np.random.default_rng(2)
+    lines = []
+    for topic in range(40):
+        words = [f"t{topic}w{i}" for i in range(12)]
+        lines += [" ".join(random.choice(words, 8)) + ".\n" for _ in range(int(random.integers(5, 40)))]
+    whole = list(TopicSegmenter().segment("".join(lines)))
+    assert 30 < len(whole) < 60
+    assert list(segment_stream(TopicSegmenter(), iter(lines), chunk_size=500)) == whole
+    read = 0
+
+    def reading():
+        nonlocal read
+        for line in lines:
+            read += len(line)
+            yield line
+
+    assert next(segment_stream(TopicSegmenter(), reading(), chunk_size=500)) == whole[0]
+    assert read < sum(map(len, lines)) / 2
+    with pytest.raises(DataError, match="ahead must be"):
+        list(segment_stream(TopicSegmenter(), iter(lines), ahead=-1))
+
+
 # --- data and evaluation ----------------------------------------------------------------------------------------------
 
 
@@ -606,8 +663,17 @@ def test_a_sweep_is_the_segmenter_with_each_number_of_dimensions():
 
 def test_pictures_and_pages():
     cut = TopicSegmenter().segment(TOPICS)
-    assert draw_segments(cut, reference_of([MILL * 20, SKY * 20, SEA * 20], between="")).axes
+    true = reference_of([MILL * 20, SKY * 20, SEA * 20], between="")
+    assert draw_segments(cut, true).axes
     assert draw_segments(Fixed(n_tokens=2).segment("a b c")).axes
+    for tiling, height in ((TextTiling(threshold=0.5), 0.5), (LSITiling(), 1.0)):
+        tiles = tiling.segment(TOPICS)
+        drawn = draw_segments(tiles, true).axes[0].lines
+        level = [line for line in drawn if len(line.get_xdata()) == 2 and set(line.get_ydata()) == {height}]
+        assert len(level) == 1
+        [dots] = [line for line in drawn if list(line.get_xdata()) == tiles.boundaries.tolist()]
+        decides = tiles.gaps.depth if height == 1.0 else tiles.gaps.similarity
+        assert np.isin(np.round(dots.get_ydata(), 9), np.round(decides, 9)).all()
     page = segments_page(cut).render()
     assert "flour" in page
     assert "What each boundary parts" in page
@@ -617,7 +683,7 @@ def test_pictures_and_pages():
 
 ODD = {
     "empty": "",
-    "blank": " " * 1000,
+    "blank": " " * 2**20,
     "one": "word",
     "letter": "x",
     "no breaks": MILL.replace("\n", " ") * 3,
@@ -673,6 +739,16 @@ def test_a_tokenizer_that_drops_words_keeps_the_places():
     assert [text.text[a:b] for a, b in zip(text.starts, text.ends, strict=True)] == ["cat", "saw", "dog"]
 
 
+def test_a_random_cut_has_at_most_one_segment_more_than_thousands_of_tokens():
+    text = tokenized("word " * 3500)
+    numbers = [len(Random(random_state=seed).segment(text)) for seed in range(60)]
+    assert set(numbers) == {1, 2, 3, 4}
+    assert Random(random_state=3).segment(text).boundaries.tolist() == (
+        Random(random_state=3).segment(text).boundaries.tolist()
+    )
+    assert Fixed().segment(text).boundaries.tolist() == list(range(120, 3500, 120))
+
+
 def test_several_texts_at_once_are_the_same():
     texts = [TOPICS, MILL, "", random_text(4)]
     one: Any = TopicSegmenter().transform(texts, n_jobs=1)
@@ -701,3 +777,29 @@ def test_choi_texts_by_all_methods(data):
     assert c99.window_diff.mean() < latent.window_diff.mean() <= 0.28
     assert latent.window_diff.mean() < scores(TextTiling(), given=True).window_diff.mean()
     assert scores(Hearst()).window_diff.mean() < scores(NoBoundary()).window_diff.mean()
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_long_texts_of_many_passages(data):
+    passages = import_module("bench.segmentation").passages()
+    references = concatenations(passages, 140)
+
+    def scores(segmenter, *, given=False):
+        return evaluate_segmenters({"x": segmenter}, references, number_given=given)[0]
+
+    latent, counts = scores(LSITiling()), scores(TextTiling())
+    order = [latent, *(scores(one) for one in (NoBoundary(), Random(), Hearst(), Fixed()))]
+    means = [one.window_diff.mean() for one in order]
+    assert means == sorted(means)
+    assert means[0] <= 0.30
+    few = latent.n_true <= 2
+    assert counts.window_diff[few].mean() < latent.window_diff[few].mean()
+    given = [scores(one, given=True).window_diff.mean() for one in (LSITiling(), TextTiling())]
+    assert given[0] <= given[1] - 0.05
+    optimal = scores(LSITiling(search="optimal", n_dimensions="segments"), given=True)
+    assert optimal.window_diff.mean() <= 0.10
+    for m in (3, 5, 10):
+        sweep = sweep_dimensions(concatenations(passages, 24, segments=(m, m), random_state=1))
+        assert m / 2 <= sweep.best()[m] <= m + 2
+        assert m > 3 or sweep.scores[0, 19] >= sweep.scores.min() + 0.05

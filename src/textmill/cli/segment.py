@@ -67,6 +67,9 @@ def text(
     segmenter = task.segmenter_of(method)
     limits: dict[str, Any] = {"min_tokens": min_tokens, "max_tokens": max_tokens, "snap": snap}
     limits["cuts"] = _language_segmenter(by_language) or ()
+    if stream:
+        wished = {"--segments": segments, "--to": to != "table", "--gaps": gaps, "--plot": plot, "--report": report}
+        _check_stream(wished)
     with writer(output) as out:
         if stream:
             pieces = _pieces(sources, reading)
@@ -240,6 +243,15 @@ def build(
         cut = task.Segments(reference.text, reference.boundaries)
         write_choi([_lines(segment) for segment in cut], output / f"{i:04d}.ref")
     typer.echo(f"{output}: {counted(len(built), 'texts')}")
+
+
+def _check_stream(options: dict[str, Any]) -> None:
+    """Refuse what needs the whole text."""
+    from textmill.errors import DataError
+
+    for name, value in options.items():
+        if value:
+            raise DataError(f"{name} needs the whole text; leave it out, or --stream")
 
 
 def _language_segmenter(wanted: bool) -> Any:

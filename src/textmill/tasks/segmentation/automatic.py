@@ -18,7 +18,7 @@ from textmill.tasks.segmentation.baselines import EveryGap, Fixed, NoBoundary, R
 from textmill.tasks.segmentation.c99 import C99
 from textmill.tasks.segmentation.probability import MaximumProbability
 from textmill.tasks.segmentation.segmenter import Proposal, Segmenter, gaps_of, unit_similarities
-from textmill.tasks.segmentation.stability import stable_boundaries
+from textmill.tasks.segmentation.stability import BLOCK, stable_boundaries
 from textmill.tasks.segmentation.texts import TokenizedText
 from textmill.tasks.segmentation.tiling import Hearst, LSITiling, TextTiling
 
@@ -51,6 +51,8 @@ class TopicSegmenter(Segmenter):
     >>> TopicSegmenter().segment("\\n".join([mill] * 8 + [sky] * 8)).boundaries.tolist()
     [40]
     """
+
+    horizon = BLOCK + BLOCK // 2  # a block takes a rest of less than half a block
 
     def __init__(self, *, long_from: int = 4000, tokenizer: Any = None) -> None:
         self.long_from = long_from

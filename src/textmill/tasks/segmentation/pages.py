@@ -31,6 +31,7 @@ _COLORED = 200_000  # characters of a text that is shown whole, in colors
 def draw_segments(segments: Segments, reference: Reference | None = None) -> Any:
     """The similarity across the gaps of a text, with proposed boundaries as dots and true ones as lines.
 
+    The threshold of a rule is a line across; where it is one of depth, the depth is drawn, too, and has the dots.
     Methods that have no such signal are drawn on that of `TextTiling`; texts too short for any, as bars.
     """
     gaps = segments.gaps
@@ -39,17 +40,22 @@ def draw_segments(segments: Segments, reference: Reference | None = None) -> Any
     if gaps is None or len(gaps) < 2:
         labels = [f"{i}" for i in range(1, len(segments) + 1)]
         return plot.bars(labels[:60], {"tokens": segments.masses[:60]}, x_label="tokens", title="Segments")
+    threshold = segments.details.get("threshold")
+    curves = {"similarity": (gaps.positions, gaps.similarity)}
+    if threshold is not None and threshold["of"] == "depth":
+        curves["depth"] = (gaps.positions, gaps.depth)
     marks = {}
     if len(segments.boundaries):
-        heights = np.interp(segments.boundaries, gaps.positions, gaps.similarity)
+        heights = np.interp(segments.boundaries, *list(curves.values())[-1])
         marks = {"boundaries": (segments.boundaries, heights)}
     true = {} if reference is None or not len(reference.boundaries) else {"true boundaries": reference.boundaries}
     return plot.lines(
-        {"similarity": (gaps.positions, gaps.similarity)},
+        curves,
         x_label="token",
-        y_label="similarity across the gap",
+        y_label=f"{' and '.join(curves)} across the gap",
         title="Where the topic changes",
         marks=marks,
+        horizontals=None if threshold is None else {"threshold": threshold["value"]},
         verticals=true,
     )
 

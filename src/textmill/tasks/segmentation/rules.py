@@ -16,7 +16,7 @@ import numpy as np
 from textmill.arrays import Floats, Ints
 from textmill.tasks.segmentation.signals import Gaps, local_minima
 
-__all__ = ["RULES", "choose_gaps"]
+__all__ = ["RULES", "choose_gaps", "threshold_of"]
 
 RULES = ("depth", "similarity", "hearst", "liberal", "signal")
 
@@ -34,13 +34,26 @@ def choose_gaps(gaps: Gaps, rule: str, threshold: float, n_segments: int | None 
     depth, similarity = gaps.depth[minima], gaps.similarity[minima]
     if n_segments is not None:
         return np.sort(minima[np.argsort(similarity, kind="stable")[: n_segments - 1]])
-    if rule == "depth":
-        return minima[depth >= threshold]
-    if rule == "similarity":
-        return minima[similarity < threshold]
+    signal, value = threshold_of(gaps, rule, threshold)
+    if signal == "similarity":
+        return minima[similarity < value]
+    return minima[depth >= value if rule == "depth" else depth > value]
+
+
+def threshold_of(gaps: Gaps, rule: str, threshold: float) -> tuple[str, float]:
+    """What a rule looks at, "similarity" or "depth", and the value it compares that with.
+
+    >>> x = np.array([0.9, 0.8, 0.3, 0.7, 0.95, 0.9, 0.5, 0.6, 0.4, 0.9])
+    >>> from textmill.tasks.segmentation.signals import depth_scores
+    >>> signal, value = threshold_of(Gaps(np.arange(1, 11), x, depth_scores(x)), "hearst", 0.0)
+    >>> signal, round(value, 4)
+    ('depth', 0.6829)
+    """
     if rule == "signal":
-        return minima[similarity < _below(gaps.similarity, 0.5)]
-    return minima[depth > _below(depth, 0.5 if rule == "hearst" else 1.0)]
+        return "similarity", _below(gaps.similarity, 0.5)
+    if rule in ("depth", "similarity"):
+        return rule, threshold
+    return "depth", _below(gaps.depth[local_minima(gaps.similarity)], 0.5 if rule == "hearst" else 1.0)
 
 
 def _below(values: Floats, deviations: float) -> float:

@@ -56,6 +56,7 @@ class Segmenter(Estimator):
     """Base of the segmenters: `_boundaries` proposes, `segment` keeps the limits."""
 
     tokenizer: Any = None
+    horizon = 0  # tokens behind a boundary that it may depend on, in a text of any length
 
     def fit(self, X: Any = None, y: object = None) -> Self:
         """Do nothing: segmenters learn nothing beforehand."""

@@ -45,6 +45,7 @@ from textmill.tasks.segmentation.texts import TokenizedText
 __all__ = ["BROAD", "LOCAL", "Granularity", "polya", "stable_boundaries"]
 
 BLOCK, UNITS = 30_000, 2_000  # tokens and units at most that are looked at together
+_PROGRESS = 64  # one part in so many of a block, at least
 _SEGMENT = 3.0  # cost of a segment, whatever its length
 _AGREEMENT = 0.35  # share of boundaries that differ, below which two models mean the same
 _SHORT, _SEVERAL = 150, 4  # tokens of a short segment, and segments of which a text of such must have
@@ -120,7 +121,7 @@ def stable_boundaries(text: TokenizedText, units: Ints) -> tuple[Ints, list[str]
         half = begin + max(1, (end - begin) // 2)  # what is behind it is seen again, with what follows
         here = [cut for cut in here if cut <= half] or here[:1]
         boundaries += here
-        begin = here[-1] if here and 4 * (here[-1] - begin) >= end - begin else half
+        begin = here[-1] if here and _PROGRESS * (here[-1] - begin) >= end - begin else half
 
 
 def _most_stable(ids: Ids, offsets: Ints) -> tuple[Ints, str]:

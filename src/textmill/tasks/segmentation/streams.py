@@ -4,6 +4,11 @@ The stream is read until about `chunk_size` tokens are at hand, these are segmen
 given out; the last one, whose end is not yet seen, begins the next block. A segment that alone fills the room is given
 out as it is. Boundaries therefore come at most one block later than their place.
 
+Where a boundary depends on what follows it, only those with enough text behind them are given out, and each step reads
+as much again. This is the `horizon` of a segmenter: the default judges the granularity of 30,000 tokens together. So a
+stream has the boundaries of the whole text, but for what only the whole text tells: its function words in languages
+without a list of them, and whether its lines are sentences.
+
 `LSITiling`, which looks at a latent space, does not decompose each block anew: all blocks share one space
 (`StreamedSpace`), the decomposition of all contexts so far, into which those of a block are merged (LSA, one pass) and
 in which old ones fade. A block of three segments would else have a space of its own whose dimensions tell apart what is
@@ -79,28 +84,33 @@ def segment_stream(
     pieces: Iterable[str],
     *,
     chunk_size: int = 20_000,
+    ahead: int | None = None,
     room: int | None = None,
     half_life: float | None = None,
     **limits: Any,
 ) -> Iterator[str]:
     """Yield the segments of a text that comes in pieces (lines, say); put together they are the text.
 
-    A block has about `chunk_size` tokens, six characters each; `room` is the number of tokens from which a segment
-    is not held back any longer, 4 blocks by default. `half_life` is the number of contexts after which an old one
-    weighs half in the latent space of the stream, as many as a block has by default.
+    A block has about `chunk_size` tokens, six characters each. `ahead` is the number of tokens that are read behind a
+    boundary before it is given out, by default what the segmenter wants, but at most 3 blocks; `room` the number from
+    which a segment is not held back any longer, 4 blocks and what is read ahead by default. `half_life` is the number
+    of contexts after which an old one weighs half in the latent space of the stream, as many as a block has by default.
 
     >>> from textmill.tasks.segmentation import Fixed
     >>> list(segment_stream(Fixed(n_tokens=3), iter(["a b c ", "d e ", "f g"])))
     ['a b c ', 'd e f ', 'g']
     """
     check_range("chunk_size", chunk_size, at_least=1, whole=True)
-    room = 4 * chunk_size if room is None else room
+    ahead = min(segmenter.horizon, 3 * chunk_size) if ahead is None else ahead
+    check_range("ahead", ahead, at_least=0, whole=True)
+    room = 4 * chunk_size + ahead if room is None else room
     space = None
     if hasattr(segmenter, "space"):
         space = StreamedSpace(_DIMENSIONS, max(1.0, chunk_size / 20) if half_life is None else half_life)
         segmenter = type(segmenter)(**segmenter.get_params(deep=False))
         segmenter.space = space  # type: ignore[attr-defined]
-    waiting, size, wanted = [], 0, 6 * chunk_size
+    step = 6 * max(chunk_size, ahead)
+    waiting, size, wanted = [], 0, step + 6 * ahead
     for piece in pieces:
         waiting.append(piece)
         size += len(piece)
@@ -108,10 +118,13 @@ def segment_stream(
             continue
         cut = segmenter.segment("".join(waiting), **limits)
         segments = list(cut)
-        last = segments.pop() if len(segments) > 1 or size < 6 * room else ""
+        certain = int(np.searchsorted(cut.boundaries, len(cut.text) - ahead, side="right"))
+        if not certain and size >= 6 * room:
+            certain = 1
+        last = "".join(segments[certain:])
         if space is not None:
-            space.known = int(cut.masses[-1]) if last else 0
-        yield from segments
+            space.known = int(cut.masses[certain:].sum())
+        yield from segments[:certain]
         waiting, size = [last], len(last)
-        wanted = size + 6 * chunk_size
+        wanted = size + step
     yield from segmenter.segment("".join(waiting), **limits)

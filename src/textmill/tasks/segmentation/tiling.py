@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from textmill._native import tasks as native
-from textmill.arrays import Floats, Ints
+from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
-from textmill.tasks.segmentation.rules import RULES, choose_gaps
+from textmill.tasks.segmentation.rules import RULES, choose_gaps, threshold_of
 from textmill.tasks.segmentation.segmenter import Proposal, Segmenter, gaps_of, snapped
 from textmill.tasks.segmentation.signals import Contexts, Gaps, Space, gap_signal, smooth
 from textmill.tasks.segmentation.texts import TokenizedText
@@ -70,8 +70,12 @@ class _Tiling(Segmenter):
     def _smooth(self, signal: Floats) -> Floats:
         return smooth(signal, self.smoothing, self.rounds)
 
-    def _choose(self, gaps: Gaps, n_segments: int | None) -> Ints:
-        return gaps.positions[choose_gaps(gaps, self.rule, self.threshold, n_segments)]
+    def _chosen(self, gaps: Gaps, n_segments: int | None, **details: Any) -> Proposal:
+        """The gaps that the rule chooses; the details say what it compared with which threshold."""
+        if n_segments is None:
+            signal, threshold = threshold_of(gaps, self.rule, self.threshold)
+            details |= {"threshold": {"of": signal, "value": threshold}}
+        return Proposal(gaps.positions[choose_gaps(gaps, self.rule, self.threshold, n_segments)], gaps, details)
 
 
 class TextTiling(_Tiling):
@@ -122,8 +126,7 @@ class TextTiling(_Tiling):
             vectors = None if self.vectors == "counts" else contexts.tfidf()
         else:
             vectors = contexts.embedded(self.vectors)
-        gaps = self._gaps(contexts, vectors)
-        return Proposal(self._choose(gaps, n_segments), gaps)
+        return self._chosen(self._gaps(contexts, vectors), n_segments)
 
 
 class LSITiling(_Tiling):
@@ -220,7 +223,7 @@ class LSITiling(_Tiling):
             model = self._gaps(contexts, contexts.embedded(self.background))
             share = self.background_weight
             gaps = gaps_of(gaps.positions, (1 - share) * gaps.similarity + share * model.similarity)
-        return Proposal(self._choose(gaps, n_segments), gaps, {"n_dimensions": vectors.shape[1]})
+        return self._chosen(gaps, n_segments, **self._dimensions(vectors))
 
     def _optimum(self, contexts: Contexts, vectors: Floats, n_segments: int | None) -> Proposal:
         gaps = self._gaps(contexts, vectors)
@@ -236,7 +239,13 @@ class LSITiling(_Tiling):
             shortest=0, longest=_UNLIMITED,
         )  # fmt: skip
         boundaries = np.unique(contexts.sequences[cuts + contexts.k // 2])
-        return Proposal(boundaries.astype(np.int64), gaps, {"n_dimensions": vectors.shape[1]})
+        return Proposal(boundaries.astype(np.int64), gaps, self._dimensions(vectors))
+
+    def _dimensions(self, vectors: Floats) -> dict[str, Any]:
+        """The number of dimensions, and the one asked for where the text has fewer."""
+        there = vectors.shape[1]
+        fewer = not isinstance(self.n_dimensions, str) and self.n_dimensions > there
+        return {"n_dimensions": there} | ({"n_dimensions_asked": self.n_dimensions} if fewer else {})
 
 
 class Hearst(_Tiling):
@@ -283,7 +292,8 @@ class Hearst(_Tiling):
         native.gap_cosines(ids, offsets, vocabulary, contexts.k, every)
         edge = min(3, contexts.k)  # near both ends of the text, contexts of three sequences
         gaps = gaps_of(contexts.sequences[edge:-edge], self._smooth(every[edge - 1 : len(every) + 1 - edge]))
-        boundaries = self._choose(gaps, n_segments)
-        if self.paragraphs:
-            boundaries = snapped(boundaries, text.breaks("paragraph"), 5 * self.sequence_tokens)
-        return Proposal(boundaries, gaps)
+        proposal = self._chosen(gaps, n_segments)
+        if not self.paragraphs:
+            return proposal
+        boundaries = snapped(proposal.boundaries, text.breaks("paragraph"), 5 * self.sequence_tokens)
+        return Proposal(boundaries, gaps, proposal.details)
