@@ -6,7 +6,7 @@ TEXTMILL_DATA=... python -m bench segmentation
     LSITiling, 50,000 tokens       seconds beside half a second, what is asked
     retrieval, ...                 questions without the right answer, in hundred, beside those of whole documents
     Choi, ... and long, ...        WindowDiff beside the bar; a ratio of 1 or more keeps to it
-    Choi, with ...                 contexts are compared in a latent space of 5,000 posts of 20 Newsgroups,
+    Choi, with ...                 contexts are compared in a latent space of 1,500 posts of 20 Newsgroups,
                                    or of Brown, too (background model, LSA of 100 dimensions)
 
 Choi's texts are parts of Brown: a model that has read Brown has read them, and its rows stand apart. Long texts are 1
@@ -127,7 +127,7 @@ def _embedded(options: Options, corpus: str, contexts: tuple[str, ...]) -> Any:
 def _latent_space(options: Options, corpus: str) -> tuple[TextVectorizer, LSA]:
     vectorizer = TextVectorizer(weighting=Weighting(scheme="ntc", idf="smooth"))
     found = texts(options, corpus)
-    rows = vectorizer.fit_transform(found[:: max(1, len(found) // 5000)])
+    rows = vectorizer.fit_transform(found[:: max(1, len(found) // 1500)])
     return vectorizer, LSA(n_topics=100).fit(rows)
 
 

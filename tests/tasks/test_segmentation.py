@@ -33,8 +33,10 @@ from textmill.tasks.segmentation import (
     beginnings,
     concatenations,
     draw_best_dimensions,
+    draw_scores,
     draw_segments,
     draw_strategies,
+    draw_sweep,
     evaluate_segmenters,
     reference_of,
     scores_page,
@@ -502,14 +504,18 @@ def test_a_stream_gives_the_segments_of_the_whole():
 def test_a_stream_has_the_boundaries_of_the_whole(monkeypatch):
     monkeypatch.setattr(stability, "BLOCK", 1000)
     monkeypatch.setattr(TopicSegmenter, "horizon", 1500)
-    random = np.random.default_rng(2)
+    random = np.random.default_rng(1)
+    shared = [f"s{i}" for i in range(150)]
     lines = []
-    for topic in range(40):
-        words = [f"t{topic}w{i}" for i in range(12)]
-        lines += [" ".join(random.choice(words, 8)) + ".\n" for _ in range(int(random.integers(5, 40)))]
+    for topic in range(60):
+        words = [f"t{topic}w{i}" for i in range(30)]
+        for _ in range(int(random.integers(4, 30))):
+            content = (random.choice(shared if random.random() < 0.4 else words) for _ in range(8))
+            lines.append(f"the of and to was in {' '.join(content)}.\n")
     whole = list(TopicSegmenter().segment("".join(lines)))
-    assert 30 < len(whole) < 60
+    assert 50 < len(whole) < 70
     assert list(segment_stream(TopicSegmenter(), iter(lines), chunk_size=500)) == whole
+    assert list(segment_stream(TopicSegmenter(), iter(lines), chunk_size=500, ahead=0)) != whole
     read = 0
 
     def reading():
@@ -563,7 +569,9 @@ def test_scores_are_means_over_texts():
     }
     given = evaluate_segmenters({"fixed": Fixed()}, references, number_given=True)[0]
     assert given.n_proposed.tolist() == given.n_true.tolist()
-    assert "WindowDiff" in scores_page(scores).render()
+    assert "Mean WindowDiff by the true number of segments" in scores_page(scores).render()
+    for line, one_method in zip(draw_scores(scores).axes[0].lines, scores, strict=True):
+        assert list(line.get_ydata()) == sorted(one_method.window_diff)
     with pytest.raises(DataError, match="no texts"):
         evaluate_segmenters({"none": NoBoundary()}, [])
 
@@ -642,6 +650,7 @@ def test_a_sweep_knows_its_best_dimensions_and_strategies():
         assert ways["best"][i] == sweep.scores[i].min()
     assert "segments" in draw_best_dimensions(sweep).axes[0].get_ylabel()
     assert len(draw_strategies(sweep).axes[0].lines) >= 4
+    np.testing.assert_allclose([line.get_ydata() for line in draw_sweep(sweep).axes[0].lines], sweep.scores)
 
 
 def test_a_page_has_the_text_in_colors():

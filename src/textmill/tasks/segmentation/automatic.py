@@ -66,8 +66,9 @@ class TopicSegmenter(Segmenter):
             long = len(text) > self.long_from
             places = MaximumProbability(units="sequence" if long else "sentence")._boundaries(text, n_segments)
             return Proposal(places.boundaries, gaps, {"chosen": "probability"})
-        boundaries, names = stable_boundaries(text, units)
-        return Proposal(boundaries, gaps, {"chosen": ", ".join(names)})
+        boundaries, names, blocks = stable_boundaries(text, units)
+        details: dict[str, Any] = {"chosen": ", ".join(names)}
+        return Proposal(boundaries, gaps, details | ({"blocks": blocks.tolist()} if len(blocks) > 1 else {}))
 
 
 def segmenter_of(method: str, **options: Any) -> Segmenter:

@@ -102,13 +102,15 @@ LOCAL = Granularity("local", 4.0, True, 0.7, 5.0, 14.0, 9.5, -0.1, 0.55, 0.16, 0
 BROAD = Granularity("broad", 0.2, False, 0.5, 4.0, 40.0, 16.0, 0.0, 0.6, 0.35, 0.0)
 
 
-def stable_boundaries(text: TokenizedText, units: Ints) -> tuple[Ints, list[str]]:
-    """Boundaries of the most stable cut of a text into units, and the distributions that found them, block by block."""
+def stable_boundaries(text: TokenizedText, units: Ints) -> tuple[Ints, list[str], Ints]:
+    """Boundaries of the most stable cut of a text into units, the distributions that found them, where blocks begin."""
     ids, offsets, _ = text.content(units)
     boundaries: list[int] = []
     names: list[str] = []
     begin, last = 0, len(units) - 1
+    blocks: list[int] = []
     while True:
+        blocks.append(begin)
         end = min(last, int(np.searchsorted(units, units[begin] + BLOCK, side="right")) - 1)
         end = max(begin + 1, min(end, begin + UNITS))
         if last - end < (end - begin) // 2:  # a short rest belongs to this block
@@ -117,7 +119,7 @@ def stable_boundaries(text: TokenizedText, units: Ints) -> tuple[Ints, list[str]
         names.append(name)
         here = (begin + cuts).tolist()
         if end == last:
-            return units[[*boundaries, *here]].astype(np.int64), list(dict.fromkeys(names))
+            return units[[*boundaries, *here]].astype(np.int64), list(dict.fromkeys(names)), units[blocks]
         half = begin + max(1, (end - begin) // 2)  # what is behind it is seen again, with what follows
         here = [cut for cut in here if cut <= half] or here[:1]
         boundaries += here

@@ -6,8 +6,8 @@ out as it is. Boundaries therefore come at most one block later than their place
 
 Where a boundary depends on what follows it, only those with enough text behind them are given out, and each step reads
 as much again. This is the `horizon` of a segmenter: the default judges the granularity of 30,000 tokens together. So a
-stream has the boundaries of the whole text, but for what only the whole text tells: its function words in languages
-without a list of them, and whether its lines are sentences.
+stream has the boundaries of the whole text, but for segments that fill the room, and for what only the whole text
+tells: its function words in languages without a list of them, and whether its lines are sentences.
 
 `LSITiling`, which looks at a latent space, does not decompose each block anew: all blocks share one space
 (`StreamedSpace`), the decomposition of all contexts so far, into which those of a block are merged (LSA, one pass) and
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ import numpy as np
 from textmill.arrays import Floats
 from textmill.model import check_range
 from textmill.tasks.segmentation.segmenter import Segmenter
+from textmill.tasks.segmentation.segments import Segments
 from textmill.tasks.segmentation.signals import Contexts
 from textmill.topics import LSA
 
@@ -118,7 +120,7 @@ def segment_stream(
             continue
         cut = segmenter.segment("".join(waiting), **limits)
         segments = list(cut)
-        certain = int(np.searchsorted(cut.boundaries, len(cut.text) - ahead, side="right"))
+        certain = _certain(cut, ahead)
         if not certain and size >= 6 * room:
             certain = 1
         last = "".join(segments[certain:])
@@ -128,3 +130,12 @@ def segment_stream(
         waiting, size = [last], len(last)
         wanted = size + step
     yield from segmenter.segment("".join(waiting), **limits)
+
+
+def _certain(cut: Segments, ahead: int) -> int:
+    """How many boundaries have enough behind them; where a text has blocks, those of the blocks that are whole."""
+    seen = len(cut.text) - ahead
+    there = frozenset(cut.boundaries.tolist())
+    begins = cut.details.get("blocks", [])
+    places = [b for a, b in pairwise(begins) if a <= seen and b in there]
+    return int(np.searchsorted(cut.boundaries, places[-1] if places else seen, side="right"))
