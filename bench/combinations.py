@@ -64,6 +64,10 @@ def jobs(options: Options) -> list[Job]:
                 figure="processor",
                 bar=10.0,
                 claim="training",
+                prepare=lambda name=name, degree=degree: (
+                    _tolerance(options, name, degree),  # found once: their search is not timed
+                    _theirs(options, name, degree),
+                ),
             )
         )
         made.append(

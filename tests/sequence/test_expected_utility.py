@@ -129,6 +129,11 @@ def test_all_right_and_number_wrong() -> None:
     assert expectation(ZeroOne(), z, p).value == pytest.approx(0.36, abs=1e-15)
     assert expectation(Hamming(), z, p).value == pytest.approx(0.8, abs=1e-15)
     assert expected_hamming(z, p) == pytest.approx(0.8, abs=1e-15)
+    for k, chances in enumerate(vectors(40, 12, 4)):
+        labels = np.random.default_rng(k).integers(0, 2, len(chances))
+        by_items = np.where(labels == 1, 1 - chances, chances).sum()
+        assert expected_hamming(labels, chances) == pytest.approx(by_items, abs=1e-12)
+        assert expectation(Hamming(), labels.tolist(), chances).value == pytest.approx(by_items, abs=1e-12)
 
 
 def test_windows_of_boundaries() -> None:
