@@ -412,6 +412,33 @@ def test_a_penalty_is_chosen_that_suits_few_rows_of_many_classes() -> None:
     assert np.array_equal(again.coef_, model.coef_)
 
 
+def test_a_rare_class_is_found_where_a_free_intercept_would_let_it_go() -> None:
+    X, y = texts_of_topics(2000, 40, seed=3)
+    rare = np.array(y) == "topic 7"
+    model = tuned_logistic(LogisticRegression(), X[:1000], rare[:1000])
+    assert not model.intercept
+    assert model.l2 <= 0.03
+    assert (model.predict(X[1000:]) & rare[1000:]).sum() > 0.5 * rare[1000:].sum()
+    assert model.score(X[1000:], rare[1000:]) > 1 - rare[1000:].mean()
+    assert np.array_equal(
+        model.coef_, LogisticRegression(l2=model.l2, intercept=False).fit(X[:1000], rare[:1000]).coef_
+    )
+
+
+def test_rows_of_several_lengths_get_an_intercept_and_penalties_of_their_scale() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(10.0, 3.0, size=(300, 2))
+    y = X.sum(axis=1) + rng.normal(0.0, 2.0, 300) > 24
+    model = tuned_logistic(LogisticRegression(), X, y)
+    assert model.intercept
+    assert model.score(X, y) > 0.85
+    large = tuned_logistic(LogisticRegression(), 1000 * X, y)
+    assert large.l2 == pytest.approx(1e6 * model.l2)
+    assert np.allclose(1000 * large.coef_, model.coef_, rtol=0.05)
+    unit = tuned_logistic(LogisticRegression(), np.c_[np.cos(X[:, 0]), np.sin(X[:, 0])], np.cos(X[:, 0]) > 0.7)
+    assert unit.intercept  # rows of one length, but half of the labels are wrong without
+
+
 def test_noise_gets_a_large_penalty_and_a_rare_class_no_fold_of_its_own() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(300, 30)), rng.integers(0, 2, 300)
@@ -419,7 +446,7 @@ def test_noise_gets_a_large_penalty_and_a_rare_class_no_fold_of_its_own() -> Non
     rare = tuned_logistic(LogisticRegression(), X[:40], ["a"] * 20 + ["b"] * 19 + ["c"])
     assert rare.classes_.tolist() == ["a", "b", "c"]
     two = tuned_logistic(LogisticRegression(), [[0.0], [1.0]], ["a", "b"])
-    assert (two.l2, two.intercept) == (0.01, True)
+    assert (two.l2, two.intercept) == (0.003, True)
     with pytest.raises(DataError, match="only one class"):
         tuned_logistic(LogisticRegression(), [[0.0], [1.0]], ["a", "a"])
 

@@ -10,7 +10,7 @@ With l1 > 0, by coordinate descent on working sets (native/linear/descent.h):
 Without, for two classes, no intercept and more columns than rows, by dual coordinate descent (native/linear/dual.h) as
 long as that converges fast; else by Newton steps whose systems are solved by conjugate gradients, of two classes on
 passes over the rows with a line search (native/linear/newton.h), of more within a trust region (Lin, Weng & Keerthi
-2008), scaled by the diagonal.
+2008), scaled by the diagonal; towards a small penalty they go by way of larger ones.
 
 Both end when the gap is at most `tolerance` times the objective, and proximal Newton also when an iteration gains less
 than a tenth of that: the gap is a bound, and often a hundred times the distance. Cost: a sweep is a visit of every
@@ -47,6 +47,9 @@ _PASSES = 50  # of dual coordinate descent
 _SLOW = 0.67  # a pass that leaves more than this share of the gap is the last
 _CAUTION = 2.0  # of a dual pass, whose two lanes do not see each other
 _CONFIDENT = 18.0  # margin that dual variables stand for at first
+_WEAK = 0.01  # penalties below this share of the mean squared length of a row are hard to begin with from zero:
+_CONTINUED = (30.0, 3.0)  # several classes then have so many times that first,
+_ROUGH = 0.1  # with this tolerance
 _CG = 0.3  # residual of conjugate gradients, relative to the gradient
 _PRODUCTS = 500  # of conjugate gradients for one step
 _DAMPED = 0.1  # share of the diagonal that scales them: all of it slows text down, none badly scaled columns
@@ -111,8 +114,18 @@ def minimize(
         _binary_newton(problem, penalty, run, tolerance, max_iter, watch)
         return run
     solve = _descend if penalty.l1 > 0 or candidates is not None else _newton
+    if solve is _newton and penalty.l2 > 0 and max_iter and not run.coef.any():
+        scale = base.dot(problem.values, problem.values) / max(problem.rows, 1)
+        for factor in _CONTINUED if penalty.l2 < _WEAK * scale else ():
+            rough = Solution(run.coef, run.intercept)
+            _newton(problem, Penalty(0.0, factor * penalty.l2), rough, max(_ROUGH, tolerance), max_iter, None, _unseen)
+            run.coef, run.intercept = rough.coef, rough.intercept
     solve(problem, penalty, run, tolerance, max_iter, candidates, watch)
     return run
+
+
+def _unseen(iteration: int, certificate: Certificate) -> None:
+    """Iterations on the way to a penalty are not shown."""
 
 
 def _descend(
@@ -363,12 +376,12 @@ def _newton(
         if iteration == max_iter:
             return
         hessian.at(residual)
-        radius = radius or norm
+        radius = radius or max(norm, math.sqrt(base.dot(theta, theta)))  # what a good start is as long as, too
         while True:
-            step, left, edge = hessian.solve(gradient, radius, _CG * min(1.0, math.sqrt(norm / first)))
+            step, left, edge = hessian.solve(gradient, radius, _CG)
             predicted = 0.5 * (base.dot(gradient, step) - base.dot(step, left))  # g.s + s.H s / 2, H s = -g - left
-            coef, shift = hessian.parts(step)
-            change = problem.margin(coef, shift)
+            coef, _ = hessian.parts(step)
+            change = hessian.margin(step).T
             margin += change
             after = problem.loss(margin, residual, hessian.curvature)
             actual = after + penalty.value(run.coef + coef) - now.objective
@@ -388,35 +401,51 @@ def _newton(
 
 
 class _Hessian:
-    """Products with the Hessian X^T D X + l2 I over all weights and free intercepts, and its systems."""
+    """Products with the Hessian X^T D X + l2 I over all weights and free intercepts, and its systems.
+
+    Vectors hold the weights of all classes for a column together, so that an entry of X is read once for all of them.
+    """
 
     def __init__(self, problem: Problem, penalty: Penalty) -> None:
         self.problem, self.penalty = problem, penalty
         self.curvature = np.empty(problem.rows)
-        self.share: Floats = _NONE
+        self.share: Floats = _NONE  # rows x margins
+        self.weighted: Floats = _NONE  # what rows weigh times that; of two classes the curvature
+        self.size = problem.margins * problem.columns
 
     def joined(self, coef: Floats, intercept: Floats) -> Floats:
-        """Weights and free intercepts as one vector."""
-        return np.concatenate([coef.ravel(), intercept]) if self.problem.intercept else coef.ravel().copy()
+        """Weights, margins x columns, and free intercepts as one vector."""
+        return np.concatenate([coef.T.ravel(), intercept if self.problem.intercept else _NONE])
 
     def parts(self, theta: Floats) -> tuple[Floats, Floats]:
         """The weights, margins x columns, and the intercepts, of such a vector."""
-        margins, size = self.problem.margins, self.problem.margins * self.problem.columns
-        intercept = theta[size:] if self.problem.intercept else np.zeros(margins)
-        return theta[:size].reshape(margins, -1), intercept
+        margins = self.problem.margins
+        intercept = theta[self.size :] if self.problem.intercept else np.zeros(margins)
+        return theta[: self.size].reshape(-1, margins).T, intercept
+
+    def margin(self, theta: Floats) -> Floats:
+        """z, rows x margins, of such a vector."""
+        p = self.problem
+        z, weights = np.empty((p.rows, p.margins)), theta[: self.size].reshape(-1, p.margins)
+        base.csr_dense(p.offsets, p.indices, p.values, p.columns, weights, z, p.threads)
+        if p.intercept:
+            z += theta[self.size :]
+        return z
 
     def at(self, residual: Floats) -> None:
         """Take the distributions of the rows, and with them the diagonal."""
         problem = self.problem
         diagonal = np.empty((problem.margins, problem.columns))
-        bend = np.empty((problem.margins, problem.rows))
         if problem.margins == 1:
-            bend[0] = self.curvature
+            bend = self.curvature[None]
+            self.weighted = self.curvature[:, None]
         else:
             weights = np.where(problem.weights > 0, problem.weights, 1.0)
-            self.share = -residual / weights
-            self.share[problem.labels, np.arange(problem.rows)] += 1.0
-            bend = problem.weights * self.share * (1 - self.share)
+            share = -residual / weights
+            share[problem.labels, np.arange(problem.rows)] += 1.0
+            bend = problem.weights * share * (1 - share)
+            self.share = np.ascontiguousarray(share.T)
+            self.weighted = self.share * problem.weights[:, None]
         for c in range(problem.margins):
             if problem.columns:
                 native.column_sums(
@@ -425,17 +454,18 @@ class _Hessian:
         full = self.joined(diagonal + self.penalty.l2, bend.sum(axis=1))
         self.scale = 1.0 / np.sqrt(np.maximum(full, 1e-12))
 
-    def product(self, v: Floats) -> Floats:
+    def product(self, v: Floats, out: Floats) -> None:
         """(X^T D X + l2 I) v."""
-        problem = self.problem
-        coef, shift = self.parts(v)
-        z = problem.margin(np.ascontiguousarray(coef), shift)
-        if problem.margins == 1:
-            z[0] *= self.curvature
-        else:
-            z -= (self.share * z).sum(axis=0)
-            z *= self.share * problem.weights
-        return self.joined(-problem.slopes(z) + self.penalty.l2 * coef, z.sum(axis=1))
+        p = self.problem
+        z = self.margin(v)
+        if p.margins > 1:
+            z -= np.einsum("ic,ic->i", self.share, z)[:, None]
+        z *= self.weighted
+        sums = out[: self.size].reshape(-1, p.margins)
+        base.csr_transposed_dense(p.offsets, p.indices, p.values, p.columns, z, sums, p.threads)
+        out[: self.size] += self.penalty.l2 * v[: self.size]
+        if p.intercept:
+            z.sum(axis=0, out=out[self.size :])
 
     def solve(self, gradient: Floats, radius: float, accuracy: float) -> tuple[Floats, Floats, bool]:
         """Conjugate gradients for H s = -g, scaled by the diagonal, until the residual is small or |s| = radius.
@@ -446,18 +476,21 @@ class _Hessian:
         s = np.zeros_like(gradient)
         left = -gradient * scale
         direction = left.copy()
+        unscaled, product, further = np.empty_like(s), np.empty_like(s), np.empty_like(s)
         square = base.dot(left, left)
         aim = accuracy * math.sqrt(square)
         for _ in range(max(5, min(len(gradient), 500))):
             if math.sqrt(square) <= aim:
                 break
-            unscaled = direction * scale
-            product = self.product(unscaled) * scale
+            np.multiply(direction, scale, out=unscaled)
+            self.product(unscaled, product)
+            product *= scale
             bend = base.dot(direction, product)
             if bend <= 0.0:
                 break
             size = square / bend
-            further = s + size * unscaled
+            np.multiply(unscaled, size, out=further)
+            further += s
             if math.sqrt(base.dot(further, further)) > radius:
                 a, b = base.dot(unscaled, unscaled), base.dot(s, unscaled)
                 c = base.dot(s, s) - radius * radius
@@ -466,8 +499,9 @@ class _Hessian:
                 s += size * unscaled
                 left -= size * product
                 return s, left / scale, True
-            s = further
-            left -= size * product
+            s, further = further, s
+            product *= size
+            left -= product
             after = base.dot(left, left)
             direction *= after / square
             direction += left
