@@ -425,6 +425,16 @@ def test_a_rare_class_is_found_where_a_free_intercept_would_let_it_go() -> None:
     )
 
 
+@pytest.mark.parametrize("topics", [2, 5])
+def test_rows_without_features_get_the_commonest_label(topics: int) -> None:
+    X, y = texts_of_topics(400, topics)
+    named = ["z" if label == "topic 1" else label for label in y] + ["z"] * 300
+    often = sparse.vstack([X, X[np.resize(np.flatnonzero(np.array(y) == "topic 1"), 300)]], format="csr")
+    model = tuned_logistic(LogisticRegression(), often, named)
+    assert not model.intercept
+    assert model.predict(np.zeros((1, 400))).tolist() == ["z"]
+
+
 def test_rows_of_several_lengths_get_an_intercept_and_penalties_of_their_scale() -> None:
     rng = np.random.default_rng(5)
     X = rng.normal(10.0, 3.0, size=(300, 2))

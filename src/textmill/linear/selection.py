@@ -37,6 +37,7 @@ __all__ = ["PenaltyScores", "choose_penalty", "tuned_logistic"]
 _RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # for rows of length 1
 _MIDDLE = 7  # of them where the search begins, and where there are too few rows to leave any out
 _CLEARLY = 1.5  # standard errors by which the other choice of intercept must have more right labels
+_LEANING = 1e-9  # share of the log prior that is enough to break ties
 _ALIKE = 1e-6  # relative difference of the squared lengths of rows that have one length
 _FOLDS = ((500, 5), (2000, 3))  # folds for so many rows at most; of more rows a quarter is left out once
 _MOST_ROWS = 20_000  # that a penalty is chosen by,
@@ -134,8 +135,8 @@ def tuned_logistic(model: LogisticRegression, X: Any, y: Any, *, random_state: i
     Of the penalties with as many right labels as the best, but for one standard error, that of the best likelihood is
     taken. They are 10 to 0.001, times the power of ten that is nearest to the mean squared length of a row. Where rows
     have one length, as weighted texts do, the model has no intercept, and else it has one, unless clearly more labels
-    (by 1.5 standard errors) are right the other way: a free intercept lets rare classes go. Rows count as
-    `class_weight` says.
+    (by 1.5 standard errors) are right the other way: a free intercept lets rare classes go. Without one, rows that have
+    no known features get the commonest label. Rows count as `class_weight` says.
 
     >>> X, y = np.array([[1.0, 0.0], [0.9, 0.1], [0.1, 0.9], [0.0, 1.0]] * 5), list("aabb") * 5
     >>> tuned_logistic(LogisticRegression(), X, y).score(X, y)
@@ -157,9 +158,17 @@ def tuned_logistic(model: LogisticRegression, X: Any, y: Any, *, random_state: i
                 intercept, chosen = not intercept, _chosen(trials.path(penalties, not intercept))
         best = chosen.l2
     parameters = {**fresh.get_params(deep=False), "l2": best, "intercept": intercept, "vectorizer": fresh.vectorizer_}
-    fitted = type(model)(**parameters).fit(rows, y)
+    fitted = _leaning(type(model)(**parameters).fit(rows, y), np.bincount(labels))
     fitted.vectorizer = model.vectorizer
     return fitted
+
+
+def _leaning(model: LogisticRegression, counts: Any) -> LogisticRegression:
+    """The model, which where it has no intercept gives rows without known features the commonest label."""
+    if not model.intercept:
+        share = _LEANING * np.log(counts / counts.sum())
+        model.intercept_ = share[1:] - share[:1] if len(counts) == 2 else share
+    return model
 
 
 def _lengths(rows: Any) -> tuple[float, bool]:
@@ -239,7 +248,8 @@ class _Trials:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", NotConverged)
                 model = self.kind(**{**self.parameters, "l2": l2, "intercept": intercept})
-                self.last[k] = model = model.fit(X, y, start=self.last[k])
+                model = _leaning(model.fit(X, y, start=self.last[k]), np.unique(y, return_counts=True)[1])
+                self.last[k] = model
             log_p = model.predict_log_proba(X_out)
             right.append(weights * (model.classes_[log_p.argmax(axis=1)] == y_out))
             at = np.minimum(np.searchsorted(model.classes_, y_out), len(model.classes_) - 1)
