@@ -1,26 +1,27 @@
 """Similarity of strings, as representation, alignment and score; the search for similar ones.
 
-features       what a string is cut into: characters, words, n-grams
-measure        what a measure is, and what it learns
-alignment      the explanation of a score
-characters     edit distances and the Jaro family
-bags           overlap, Jaccard, Dice, cosine, TF-IDF cosine
-second_level   Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
-optima         all best alignments where there are several
-contexts       similarity by neighbors
-adaptive       the default measure, which adapts to its list
-combined       powers, means, maxima, functions of yours
-compatible     Soft-TFIDF as py_stringmatching computes it
-language       measures as text
-normalize      names without case and accents, punctuation, titles, legal forms
-pairs          pairs of names, and what joins have in common
-scored_join    strings prepared to be compared with many others, and pairs found by comparing them
-word_join      pairs above a threshold by an index of words; why none is missed
-cosine_join    the same for vectors
-rescoring      exact scores of what a search finds
-matching       pairs in which every name comes at most once
-clusters       groups of matching names
-matcher        the estimator around them
+features        what a string is cut into: characters, words, n-grams
+measure         what a measure is, and what it learns
+alignment       the explanation of a score
+characters      edit distances and the Jaro family
+bags            overlap, Jaccard, Dice, cosine, TF-IDF cosine
+second_level    Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
+word_matchings  which words of two strings are matched
+optima          all best alignments where there are several
+contexts        similarity by neighbors
+adaptive        the default measure, which adapts to its list
+combined        powers, means, maxima, functions of yours
+compatible      Soft-TFIDF as py_stringmatching computes it
+language        measures as text
+normalize       names without case and accents, punctuation, titles, legal forms
+pairs           pairs of names, and what joins have in common
+scored_join     strings prepared to be compared with many others, and pairs found by comparing them
+word_join       pairs above a threshold by an index of words; why none is missed
+cosine_join     the same for vectors
+rescoring       exact scores of what a search finds
+matching        pairs in which every name comes at most once
+clusters        groups of matching names
+matcher         the estimator around them
 """
 
 from typing import TYPE_CHECKING

@@ -54,6 +54,7 @@ from textmill.strings.optima import Recurrence, in_order
 from textmill.strings.pairs import NameJoin
 from textmill.strings.rescoring import arrays_of, met_words
 from textmill.strings.word_join import WordJoin
+from textmill.strings.word_matchings import Matches, closest, heaviest, heaviest_in_order, largest_first
 
 __all__ = ["Assignment", "FittedSecondLevel", "Greedy", "Ml", "MongeElkan", "SecondLevel", "SoftTfIdf"]
 
@@ -62,7 +63,6 @@ _CELLS = 1 << 22  # of a table of words that is made whole
 _TABLE = 1 << 26  # of a table of words for a block of a matrix
 SYMMETRIES = ("none", "mean", "max", "min")
 POWERS = {"idf": 1.0, "damped": 0.75, "uniform": 0.0}  # of the idf, by `weights`
-Matches: TypeAlias = list[tuple[int, int]]
 Rule: TypeAlias = dict[str, Any]
 
 
@@ -176,7 +176,7 @@ class MongeElkan(SecondLevel):
 
     def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
         """The closest right word of each left word."""
-        return _closest(x, y, similarities, -1.0)
+        return closest(x, y, similarities, -1.0)
 
     @property
     def symmetric(self) -> bool:
@@ -241,7 +241,7 @@ class SoftTfIdf(_Weighted):
 
     def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
         """The closest right word of each left word, if it is nearer than theta."""
-        return _closest(x, y, similarities, _single(self.theta))
+        return closest(x, y, similarities, _single(self.theta))
 
     @property
     def symmetric(self) -> bool:
@@ -277,7 +277,7 @@ class Ml(_Weighted):
 
     def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
         """The heaviest alignment in order."""
-        return _in_order(weights, self.swap_gap)
+        return heaviest_in_order(weights, self.swap_gap)
 
     def recurrence(self, similarities: Floats, weights: Floats) -> Recurrence:
         """The choices behind it."""
@@ -300,10 +300,7 @@ class Assignment(_Weighted):
 
     def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
         """The heaviest one-to-one matching."""
-        from scipy.optimize import linear_sum_assignment
-
-        rows, columns = linear_sum_assignment(weights, maximize=True)
-        return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if weights[i, j] > 0]
+        return heaviest(weights)
 
 
 @dataclass(frozen=True)
@@ -332,7 +329,7 @@ class Greedy(_Weighted):
 
     def matches(self, x: list[str], y: list[str], similarities: Floats, weights: Floats) -> Matches:
         """One-to-one, the heaviest first."""
-        return _largest_first(similarities, weights, _single(self.theta))
+        return largest_first(similarities, weights, _single(self.theta))
 
 
 class FittedSecondLevel(FittedSequences):
@@ -531,65 +528,6 @@ class FittedSecondLevel(FittedSequences):
                 "raise theta, pass clip=True, or use ml, which is one-to-one"
             )
         return places
-
-
-def _closest(x: list[str], y: list[str], sims: Floats, theta: float) -> Matches:
-    """For each left word its closest right word above theta, at every place where it stands.
-
-    Of several, the equal word is taken before others, then the first.
-    """
-    matches: Matches = []
-    for i, word in enumerate(x):
-        if not y:
-            break
-        j = max(range(len(y)), key=lambda k: (sims[i, k], y[k] == word, -k))
-        if sims[i, j] > theta:
-            matches += [(i, k) for k in range(len(y)) if y[k] == y[j]]
-    return matches
-
-
-def _in_order(w: Floats, gap: int) -> Matches:
-    """The heaviest alignment in order, with transpositions of up to `gap` elements inside (-1: none)."""
-    n, m = w.shape
-    d = np.zeros((n + 1, m + 1))
-    came: dict[tuple[int, int], tuple[int, int]] = {}
-    for i in range(1, n + 1):
-        for j in range(1, m + 1):
-            best, place = d[i - 1, j - 1] + w[i - 1, j - 1], (i - 1, j - 1)
-            for p in range(min(gap, i - 2) + 1):
-                for q in range(min(gap, j - 2) + 1):
-                    k, h = i - 2 - p, j - 2 - q
-                    swapped = d[k, h] + w[k, j - 1] + w[i - 1, h]
-                    if swapped > best:
-                        best, place = swapped, (k, h)
-            for k, h in ((i - 1, j), (i, j - 1)):
-                if d[k, h] >= best:
-                    best, place = d[k, h], (k, h)
-            d[i, j], came[i, j] = best, place
-    matches = []
-    i, j = n, m
-    while i and j:
-        k, h = came[i, j]
-        if (k, h) == (i - 1, j - 1):
-            matches.append((k, h))
-        elif k < i and h < j:
-            matches += [(i - 1, h), (k, j - 1)]
-        i, j = k, h
-    return sorted((i, j) for i, j in matches if w[i, j] > 0)
-
-
-def _largest_first(sims: Floats, weights: Floats, theta: float) -> Matches:
-    """One-to-one edges by falling weight, ties by position."""
-    edges = sorted((-weights[i, j], i, j) for i, j in zip(*np.nonzero(sims > theta), strict=True))
-    left: set[int] = set()
-    right: set[int] = set()
-    matches = []
-    for weight, i, j in edges:
-        if weight < 0 and i not in left and j not in right:
-            left.add(i)
-            right.add(j)
-            matches.append((int(i), int(j)))
-    return sorted(matches)
 
 
 def _distinct(strings: list[str]) -> tuple[list[str], NDArray[np.int32]]:
