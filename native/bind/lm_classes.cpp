@@ -23,7 +23,7 @@ void check_tokens(const Offsets& offsets, const Ids& tokens, std::size_t below) 
 class Exchange {
  public:
   Exchange(Offsets offsets, Ids tokens, std::int32_t boundary, Ids class_of, std::size_t classes,
-           std::size_t candidates)
+           std::size_t candidates, std::size_t threads)
       : types_(class_of.size()), classes_(classes), boundary_(boundary) {
     require(types_ >= 1 && types_ < (std::size_t{1} << 31) && classes >= 2 && classes <= 1 << 15 && candidates >= 1,
             "there must be at least 1 type, 2 to 32768 classes and 1 candidate");
@@ -36,7 +36,7 @@ class Exchange {
                   static_cast<std::size_t>(classes_of[t]) < (static_cast<std::int32_t>(t) == boundary ? 1 : classes),
               "class ", classes_of[t], " of type ", t, " is out of range");
     nb::gil_scoped_release nogil;
-    exchange_.emplace(types_, classes, view(offsets), view(tokens), boundary, view(class_of), candidates);
+    exchange_.emplace(types_, classes, view(offsets), view(tokens), boundary, view(class_of), candidates, threads);
   }
 
   std::size_t sweep(Ids order, Ids first) {
@@ -127,8 +127,8 @@ class ChunkTable {
 
 void bind_lm_classes(nb::module_& m) {
   nb::class_<Exchange>(m, "Exchange", "Classes of types by the exchange algorithm.")
-      .def(nb::init<Offsets, Ids, std::int32_t, Ids, std::size_t, std::size_t>(), "offsets"_a, "tokens"_a,
-           nb::kw_only(), "boundary"_a, "class_of"_a, "classes"_a, "candidates"_a)
+      .def(nb::init<Offsets, Ids, std::int32_t, Ids, std::size_t, std::size_t, std::size_t>(), "offsets"_a, "tokens"_a,
+           nb::kw_only(), "boundary"_a, "class_of"_a, "classes"_a, "candidates"_a, "threads"_a)
       .def("sweep", &Exchange::sweep, "order"_a, "first"_a,
            "Moves types to their best classes; returns how many moved.")
       .def("log_likelihood", &Exchange::log_likelihood, "Kept up to date from move to move.")

@@ -16,6 +16,13 @@
 // rows of a table of logarithms, for all k at once. (1/e is added to each N: then the derivative at 0 is the exact gain
 // of a first occurrence.) Only the classes that it ranks highest get an exact gain.
 //
+// Threads: moves are sequential. Types are taken in runs, which all threads gather, rank and decide on as if the run had
+// just begun. Then those that are to move are looked at again, one after the other, as soon as something has moved, so
+// that LL never falls; those that are to stay do so until the next sweep. Where more than a quarter moves, as in the
+// first sweep, decisions would mostly be made twice: there types are decided on one after the other only. A run has at
+// most a hundred-and-twenty-eighth of the text, so that frequent types, whose moves change much, are nearly alone in
+// theirs. Runs do not depend on the number of threads.
+//
 // Cost of a sweep: bigram types + for each type its neighboring classes x K additions. References: Martin, Liermann &
 // Ney (1998), Algorithms for bigram and trigram word clustering; Deligne & Bimbot (1995), Language modeling by variable
 // length sequences; Okanohara & Tsujii (2007), A discriminative language model with pseudo-negative samples.
@@ -39,15 +46,20 @@ struct Neighbors {
 
 // Successors of the types of sentences, with the boundary before and behind each sentence that has a type.
 Neighbors successors(std::span<const std::int64_t> offsets, std::span<const std::int32_t> tokens, std::size_t types,
-                     std::int32_t boundary);
+                     std::int32_t boundary, std::size_t threads);
 Neighbors transposed(const Neighbors& neighbors);
 
 class Exchange {
  public:
+  struct Term {  // a row of logarithms, and how often it counts
+    const double* row;
+    double factor;
+  };
+
   // class_of [types], below `classes`; the boundary has class 0, alone. `candidates` classes get an exact gain.
   Exchange(std::size_t types, std::size_t classes, std::span<const std::int64_t> offsets,
            std::span<const std::int32_t> tokens, std::int32_t boundary, std::span<const std::int32_t> class_of,
-           std::size_t candidates);
+           std::size_t candidates, std::size_t threads);
 
   // Moves each of the types in turn to the best of the classes first[g] ... first[g + 1] - 1, where g is the group that
   // its class is in; `first` rises from 1 to the number of classes. Types that do not occur stay. Returns moves.
@@ -61,24 +73,37 @@ class Exchange {
   const std::vector<std::int64_t>& transitions() const { return pairs_; }  // [classes][classes]
 
  private:
-  void gather(std::int32_t type);
-  void change(std::size_t k, std::int64_t sign);
-  double gain(std::size_t k) const;
-  void rank(std::size_t from, std::size_t to);
+  // A type that is to be moved: who stands beside it, and what its run found.
+  struct Moving {
+    std::int32_t type = 0;
+    std::size_t own = 0, from = 0, to = 0;           // its class, and those it may move to: from ... to - 1
+    std::int64_t self = 0, size = 0;                 // s and N(w)
+    std::vector<std::int64_t> s, p;                  // S and P, [classes]
+    std::vector<std::int32_t> s_classes, p_classes;  // all classes where they are not 0
+    std::vector<std::int32_t> ranked;                // candidates
+    std::size_t best = 0;
+    double gained = 0.0;
+  };
 
-  std::size_t classes_, candidates_;
+  struct Scratch {
+    std::vector<Term> terms;
+    std::vector<double> sums, before, after;  // [classes]
+  };
+
+  void gather(Moving& moving) const;
+  void rank(Moving& moving, Scratch& scratch) const;
+  double gain(const Moving& moving, std::size_t k) const;
+  void decide(Moving& moving) const;
+  void change(const Moving& moving, std::size_t k, std::int64_t sign);
+
+  std::size_t classes_, candidates_, threads_;
   Neighbors after_, before_;
   std::vector<std::int32_t> class_of_;
-  std::vector<std::int64_t> total_, n_, pairs_;
-  std::vector<double> logs_, logs_by_column_, class_logs_;  // log(N + 1/e): [c][d], [d][c], [c]
+  std::vector<std::int64_t> total_, n_, pairs_, pairs_by_column_;  // [types], [classes], [c][d], [d][c]
+  std::vector<double> logs_, logs_by_column_, class_logs_;         // log(N + 1/e): [c][d], [d][c], [c]
   double log_likelihood_ = 0.0;
-
-  // Of the type that is being moved.
-  std::int64_t self_ = 0, size_ = 0;
-  std::vector<std::int64_t> s_, p_;                  // [classes]
-  std::vector<std::int32_t> s_classes_, p_classes_;  // where they are not 0
-  std::vector<double> approximate_;                  // [classes]
-  std::vector<std::int32_t> ranked_;
+  std::vector<Moving> run_;
+  bool busy_ = true;  // more than a quarter of the last run moved
 };
 
 // A model of chunks: a view. The type of a chunk is its node in the tree of chunks less 1.

@@ -32,6 +32,7 @@ def exchange(class_of: list[int], sentences: list[list[int]], boundary: int, cla
         class_of=np.array(class_of, dtype=np.int32),
         classes=classes,
         candidates=candidates,
+        threads=2,
     )
 
 
@@ -274,6 +275,18 @@ def test_same_bytes_for_any_number_of_threads_and_after_loading(tmp_path: Path) 
     loaded = textmill.load(tmp_path / "classes.mill", expect=WordClasses)
     assert loaded.segment(sentences[:9]) == models[0].segment(sentences[:9])
     assert loaded.transform(sentences[:9]) == models[0].transform(sentences[:9])
+
+
+def test_runs_of_several_types_do_not_depend_on_threads() -> None:
+    generator = np.random.default_rng(3)
+    words = np.minimum(generator.geometric(0.004, (600, 12)), 900).astype(str)  # 900 types, some of them frequent
+    sentences = [row.tolist() for row in words]
+    fitted = [WordClasses(n_classes=20, max_iter=6, n_jobs=jobs).fit(sentences) for jobs in (1, 2, 5)]
+    assert fitted[0].n_iter_ > 2
+    for other in fitted[1:]:
+        assert other.class_of_.tobytes() == fitted[0].class_of_.tobytes()
+        assert other.trace_.tobytes() == fitted[0].trace_.tobytes()
+    assert (np.diff(fitted[0].trace_) > -1e-6).all()
 
 
 def test_unknown_words_share_the_class_of_rare_ones() -> None:

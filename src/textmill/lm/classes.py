@@ -381,7 +381,14 @@ class WordClasses(Estimator, Model):
         """Sweep until nothing moves; keeps what the last sweep gave."""
         n_classes = int(groups[-1])
         candidates = n_classes if self.n_candidates is None else int(self.n_candidates)
-        exchange = native.Exchange(*cut, boundary=BEGIN, class_of=class_of, classes=n_classes, candidates=candidates)
+        exchange = native.Exchange(
+            *cut,
+            boundary=BEGIN,
+            class_of=class_of,
+            classes=n_classes,
+            candidates=candidates,
+            threads=effective_jobs(self.n_jobs),
+        )
         counts = exchange.counts()
         order = np.argsort(-counts, kind="stable").astype(np.int32)
         order = order[(counts[order] > 0) & (order != BEGIN)]
