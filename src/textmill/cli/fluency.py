@@ -26,7 +26,8 @@ _Sentences = Annotated[
     list[str], typer.Argument(metavar="INPUT...", help="Files or folders, one sentence per line; - for stdin.")
 ]
 _Matched = Annotated[
-    bool, typer.Option("--matched", help="Pair each sentence with a sample of its length and probability.")
+    bool,
+    typer.Option("--matched", help="Pair each sentence with a sample as long, as strange and as probable."),
 ]
 _FEW = 50  # development sentences below which accuracy says little
 _MinWords = Annotated[int, typer.Option(min=1, help="Leave out sentences with fewer words.")]

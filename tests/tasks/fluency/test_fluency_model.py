@@ -88,6 +88,7 @@ def test_matched_pairs_agree_in_length_and_nearly_in_score(split: Any, judge: Fl
     leaks = {leak.name: leak for leak in result.leaks}
     assert leaks["length"].positive_mean == leaks["length"].negative_mean
     assert leaks["LM score"].positive_mean == pytest.approx(leaks["LM score"].negative_mean, abs=0.01)
+    assert leaks["unknown words"].positive_mean == pytest.approx(leaks["unknown words"].negative_mean)
     assert result.signature.startswith("fluency-accuracy|negatives:matched")
 
 
@@ -102,6 +103,11 @@ def test_matching_never_uses_a_negative_twice_and_takes_the_nearest() -> None:
     one = match_pairs(lengths[:1], scores[:1], pool, pool_scores, tolerance=99.0)
     same = pool == lengths[0]
     assert abs(pool_scores[one.negatives[0]] - scores[0]) == np.abs(pool_scores[same] - scores[0]).min()
+    strange, of_pool = generator.integers(0, 3, 40), generator.integers(0, 3, 90)
+    pairs = match_pairs(lengths, scores, pool, pool_scores, unknown=(strange, of_pool), tolerance=0.3)
+    assert len(pairs.positives) > 10
+    assert (strange[pairs.positives] == of_pool[pairs.negatives]).all()
+    assert (lengths[pairs.positives] == pool[pairs.negatives]).all()
 
 
 def test_negatives_of_passes_development_and_test_differ(judge: FluencyModel) -> None:

@@ -66,8 +66,6 @@ def _numbers(lm: NGramModel, sentences: Encoded) -> dict[str, Floats]:
         sentences.offsets, sentences.ids, with_end=True, orders=True, threads=effective_jobs(lm.n_jobs)
     )
     starts = sentences.offsets[:-1] + np.arange(sentences.size)
-    unknown = np.concatenate([[0], np.cumsum(sentences.ids == 0)])
-    counts = unknown[sentences.offsets[1:]] - unknown[sentences.offsets[:-1]]
 
     def mean(values: Floats) -> Floats:
         if not sentences.size:
@@ -76,7 +74,7 @@ def _numbers(lm: NGramModel, sentences: Encoded) -> dict[str, Floats]:
 
     return {
         "length": lengths,
-        "unknown words": counts / np.maximum(lengths, 1.0),
+        "unknown words": sentences.unknown() / np.maximum(lengths, 1.0),
         "seen bigrams": mean(orders >= 2),
         "seen trigrams": mean(orders >= 3),
         "LM score": mean(scores),

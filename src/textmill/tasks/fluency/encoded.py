@@ -35,6 +35,15 @@ class Encoded(NamedTuple):
         """Return the number of words of each sentence."""
         return np.diff(self.offsets)
 
+    def unknown(self) -> Ints:
+        """Return the number of unknown words of each sentence.
+
+        >>> Encoded(np.array([0, 2, 3]), np.array([0, 6, 7], dtype=np.int32)).unknown().tolist()
+        [1, 0]
+        """
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.ids == 0)])
+        return np.asarray(before[self.offsets[1:]] - before[self.offsets[:-1]])
+
     def take(self, rows: Iterable[int] | Ints) -> Encoded:
         """Return the sentences at these places, in this order."""
         chosen = np.asarray(rows, dtype=np.int64)

@@ -1,9 +1,9 @@
 """How good is a judge? Accuracy on sentences of other documents and fresh negatives, beside its leaks.
 
 Positives are all sentences of documents that served for nothing else, negatives as many new samples. `matched=True`
-asks harder: each positive is paired with a negative of its length and of nearly its probability (negatives.py), so that
-neither can help. The interval is a bootstrap over sentences; the baseline is the n-gram model with the threshold of
-training, above which a sentence is called right.
+asks harder: each positive is paired with a negative of its length, with as many unknown words and of nearly its
+probability (negatives.py), so that none of them can help. The interval is a bootstrap over sentences; the baseline is
+the n-gram model with the threshold of training, above which a sentence is called right.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
     "positives_of",
 ]
 
-_CANDIDATES = 6  # negatives that are drawn for each positive that is to be matched
+_CANDIDATES = 20  # negatives that are drawn for each positive that is to be matched
 
 
 @dataclass(frozen=True)
@@ -236,6 +236,7 @@ def _matched(model: FluencyModel, positives: Encoded, pool: Encoded, random_stat
         model.log_scores(positives),
         pool.lengths(),
         model.log_scores(pool),
+        unknown=(positives.unknown(), pool.unknown()),
         random_state=seed_for(random_state, "match"),
     )
     if not len(pairs.positives):

@@ -260,14 +260,12 @@ class FluencyModel(Estimator, Model):
         """Return what is known of each sentence; `threshold` is the margin above which a sentence is right."""
         encoded = self.encode(sentences)
         margins = self.margins(encoded)
-        bounds = encoded.offsets
-        unknown = np.concatenate([np.zeros(1, np.int64), np.cumsum(encoded.ids == 0)])
         return SentenceScores(
             margins,
             self._probabilities(margins),
             self.log_scores(encoded),
             encoded.lengths(),
-            unknown[bounds[1:]] - unknown[bounds[:-1]],
+            encoded.unknown(),
             margins > threshold,
         )
 

@@ -4,9 +4,10 @@ A source of negatives is anything with `sample(sentences, random_state=..., firs
 that sentence i of a seed is always the same; an `NGramModel` is one. Negatives have as many words as positives may
 have, and none is a sentence that was seen: such a sample is right.
 
-Matched pairs: each positive gets the negative of its length whose score by the language model is nearest, and each
-negative is used once. Where no score is near, the positive is left out. What is learned from such pairs is neither
-length nor probability.
+Matched pairs: each positive gets the negative of its length, with as many unknown words, whose score by the language
+model is nearest, and each negative is used once. Where no score is near, the positive is left out. What is learned from
+such pairs is neither length nor probability. Unknown words have to be paired as well: as a group they are likely, so
+that of real sentences, which repeat fewer trigrams of the text, those with many of them reach the score of a sample.
 
 Cost: sampling is some million words a second; matching sorts the candidates of each length once.
 """
@@ -89,11 +90,13 @@ def match_pairs(
     negative_lengths: Ints,
     negative_scores: Floats,
     *,
+    unknown: tuple[Ints, Ints] | None = None,
     tolerance: float | None = None,
     random_state: int = 0,
 ) -> Pairs:
     """Find for each positive, in a random order, the free negative of its length with the nearest score.
 
+    `unknown` are numbers of unknown words of positives and of negatives, which then are the same within a pair, too.
     `tolerance` is how far the scores may lie apart; None for a tenth of the standard deviation of the positives.
 
     >>> match_pairs(np.array([5, 6]), np.array([-2.0, -3.0]), np.array([6, 5, 5]), np.array([-3.0, -2.1, -9.0]),
@@ -101,13 +104,15 @@ def match_pairs(
     Pairs(positives=array([0, 1]), negatives=array([1, 0]))
     """
     limit = float(np.std(positive_scores)) / 10 if tolerance is None else tolerance
-    free: dict[int, list[tuple[float, int]]] = {}
+    strange, of_negatives = (positive_lengths * 0, negative_lengths * 0) if unknown is None else unknown
+    free: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for i in np.argsort(negative_scores, kind="stable").tolist():
-        free.setdefault(int(negative_lengths[i]), []).append((float(negative_scores[i]), i))
+        kind = int(negative_lengths[i]), int(of_negatives[i])
+        free.setdefault(kind, []).append((float(negative_scores[i]), i))
     order = np.random.Generator(np.random.Philox(random_state)).permutation(len(positive_lengths))
     pairs = []
     for p in order.tolist():
-        candidates = free.get(int(positive_lengths[p]), [])
+        candidates = free.get((int(positive_lengths[p]), int(strange[p])), [])
         score = float(positive_scores[p])
         at = bisect_left(candidates, (score, -1))
         near = [i for i in (at - 1, at) if 0 <= i < len(candidates)]
