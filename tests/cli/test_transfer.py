@@ -49,7 +49,7 @@ def test_a_treebank_is_transferred(tmp_path: Path) -> None:
     files["orders.txt"].write_text(FAMILIES)
     files["text.txt"].write_text("".join(" ".join(target_tree(rng).tags()) + "\n" for _ in range(500)))
     run = ["transfer", "run", files["source.mrg"], "--families", files["orders.txt"], "--text", files["text.txt"]]
-    run += ["-o", files["m.mill"], "--max-iter", 30, "--burn-in", 10, "--chains", 2]
+    run += ["-o", files["m.mill"], "--max-iter", 30, "--burn-in", 10, "--thin", 2, "--chains", 2]
     figures = json.loads(call(*run, "--json", "--plot", tmp_path / "trace.svg", "--checkpoint", tmp_path / "state.npz"))
     assert len(figures["mean"]) == 13
     assert figures["iterations"] == 30

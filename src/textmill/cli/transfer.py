@@ -45,6 +45,10 @@ def run(
     chains: Annotated[int, typer.Option(help="Number of chains.")] = 4,
     max_iter: Annotated[int, typer.Option(help="Number of iterations, those of --burn-in included.")] = 2000,
     burn_in: Annotated[int | None, typer.Option(help="First iterations that are dropped; default: a quarter.")] = None,
+    thin: Annotated[
+        int | None,
+        typer.Option(help="Iterations of which one draw of the parameters is kept; default: 100 draws of a chain."),
+    ] = None,
     prior: Annotated[float, typer.Option(help="Prior count of each entry of a row.")] = 1.0,
     sticks: Annotated[bool, typer.Option("--sticks", help="Break rows from sticks instead of a Dirichlet.")] = False,
     constant: Annotated[float, typer.Option(help="Added to every count of the raw text.")] = 0.1,
@@ -85,6 +89,7 @@ def run(
         n_chains=chains,
         max_iter=max_iter,
         burn_in=burn_in,
+        thin=thin,
         random_state=seed,
         n_jobs=jobs,
     )

@@ -184,6 +184,19 @@ def test_n_grams_of_the_full_model_have_intervals(
     }
 
 
+def test_one_draw_of_several_iterations_is_kept(
+    language: tuple[list[Tree], list[Tree], list[list[str]]],
+) -> None:
+    _, sources, corpus = language
+    every = fitted(sources[:20], corpus[:200], max_iter=40, burn_in=10, thin=1)
+    some = fitted(sources[:20], corpus[:200], max_iter=40, burn_in=10, thin=7)
+    assert every.draws_.shape[1] == 30
+    assert np.array_equal(some.draws_, every.draws_[:, ::7])
+    assert np.array_equal(some.parameters_, every.parameters_)  # means are over all iterations
+    with pytest.raises(ValueError, match="thin"):
+        TreebankTransfer(families=FAMILIES, thin=0).fit(sources[:5], corpus=corpus[:20])
+
+
 def test_a_larger_language_model_judges_what_a_small_one_leaves(
     language: tuple[list[Tree], list[Tree], list[list[str]]],
 ) -> None:

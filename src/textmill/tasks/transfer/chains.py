@@ -27,7 +27,7 @@ from textmill.trees import WovenForests
 
 __all__ = ["Checkpoint", "Learned", "Schedule", "ascend", "run_chains"]
 
-_KEPT = 100  # draws of a chain that are kept at most
+_KEPT = 100  # draws of a chain that are kept at most, unless it is said how many
 _SHARE = 1 << 20
 
 
@@ -39,6 +39,7 @@ class Schedule:
     n_chains: int
     max_iter: int
     burn_in: int
+    thin: int | None  # one draw is kept of so many iterations
     tolerance: float
     seed: int
     n_jobs: int | None
@@ -60,7 +61,7 @@ class Learned:
 def run_chains(woven: WovenForests, rows: Rows, events: Rows | Floats, plan: Schedule, saved: Checkpoint) -> Learned:
     """Run the chains of methods gibbs and collapsed, from a checkpoint if there is one."""
     n, n_parameters = plan.max_iter, len(rows.row)
-    every = -(-(n - plan.burn_in) // _KEPT)
+    every = -(-(n - plan.burn_in) // _KEPT) if plan.thin is None else plan.thin
     shape = (plan.n_chains, len(range(plan.burn_in, n, every)))
     kept_events = shape if isinstance(events, Rows) else (plan.n_chains, 0)
     arrays = {

@@ -79,6 +79,8 @@ class TreebankTransfer(Estimator, Model):
         n_chains: Chains of the samplers.
         max_iter: Iterations, those of burn_in included.
         burn_in: First iterations of the samplers that are dropped; None for a quarter.
+        thin: Iterations of which one draw of the parameters is kept; None keeps 100 draws of a chain at most. Means
+            are over all iterations.
         tolerance: Change of the objective, relative, at which em and variational stop.
         random_state: Where random numbers begin.
         n_jobs: Threads; None for all cores. Results are the same for any number.
@@ -138,6 +140,7 @@ class TreebankTransfer(Estimator, Model):
         n_chains: int = 4,
         max_iter: int = 2000,
         burn_in: int | None = None,
+        thin: int | None = None,
         tolerance: float = 1e-6,
         random_state: int | None = 0,
         n_jobs: int | None = None,
@@ -153,6 +156,7 @@ class TreebankTransfer(Estimator, Model):
         self.n_chains = n_chains
         self.max_iter = max_iter
         self.burn_in = burn_in
+        self.thin = thin
         self.tolerance = tolerance
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -196,6 +200,7 @@ class TreebankTransfer(Estimator, Model):
             self.n_chains,
             self.max_iter,
             self.max_iter // 4 if self.burn_in is None else self.burn_in,
+            self.thin,
             self.tolerance,
             seed_of(self.random_state, 0),
             self.n_jobs,
@@ -320,6 +325,8 @@ class TreebankTransfer(Estimator, Model):
         check_range("max_iter", self.max_iter, at_least=1, whole=True)
         if self.burn_in is not None:
             check_range("burn_in", self.burn_in, at_least=0, below=self.max_iter, whole=True)
+        if self.thin is not None:
+            check_range("thin", self.thin, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0)
         if self.sticks and self.method == "collapsed":
             raise DataError("method 'collapsed' has no sticks; take another method, or leave sticks out")
