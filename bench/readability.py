@@ -194,6 +194,9 @@ def _accuracies(options: Options, mode: str, repetitions: int, *, shuffled: bool
     names.append("oov.tokens.100")
     learner = LevelLearner(n_jobs=1)
     sets = standard_sets(names, learner)
+    if "entity density" in sets:  # what the group began with
+        first = standard_sets(names, learner, detailed=True)
+        sets = {"entity density, first four": first["entity density, first four"]} | sets
     if shuffled:
         sets = {name: one for name, one in sets.items() if name.startswith(("shallow", "LM all", "everything"))}
     short = {f"{name}, no length": FeatureSet(one.features, learner, False) for name, one in sets.items()}
@@ -216,6 +219,26 @@ def _accuracies(options: Options, mode: str, repetitions: int, *, shuffled: bool
         lines.append(
             f"{name} | {row.features} | {100 * row.accuracy:.1f} +- {100 * row.deviation:.1f} {figures} | {other}"
         )
+    return lines if shuffled else [*lines, *_ordering({name: rows[name].accuracy for name in sets})]
+
+
+def _ordering(accuracy: dict[str, float]) -> list[str]:
+    """The orders that are claimed, and whether they hold."""
+    single = max((name for name in accuracy if name != "everything"), key=lambda name: accuracy[name])
+    claims = [
+        ("words per sentence", "Flesch-Kincaid", ">"),
+        ("Flesch-Kincaid", "syllables per word", ">"),
+        ("entity density", "entity density, first four", ">="),
+        ("parse", "parse, first four", ">="),
+        ("everything", single, ">"),
+    ]
+    lines = []
+    for high, low, sign in claims:
+        if high not in accuracy or low not in accuracy:
+            continue
+        holds = accuracy[high] > accuracy[low] or (sign == ">=" and accuracy[high] == accuracy[low])
+        figures = f"{100 * accuracy[high]:.1f} and {100 * accuracy[low]:.1f}"
+        lines.append(f"{high} {sign} {low}: {figures}, {'holds' if holds else 'does not hold'}")
     return lines
 
 

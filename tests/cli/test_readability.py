@@ -76,6 +76,34 @@ def test_features_are_printed_and_missing_ones_are_marked(folder: Path) -> None:
     assert rows_of(found)[0]["pos.nouns.share"] == "0.33333"
 
 
+def test_perplexities_are_printed_by_a_model_and_without_the_own_article(folder: Path) -> None:
+    chosen = ("--features", "lm.words,oov", "--orders", "2")
+    letter = rows_of(
+        run("extract", str(folder / "letter.txt"), "--model", str(folder / "grader.mill"), "--features", "lm,oov")
+    )[0]
+    assert float(letter["lm.words.easy.1"]) > 1
+    assert float(letter["oov.tokens.100"]) <= 1
+    held_out = rows_of(run("extract", str(folder / "texts.jsonl"), "--graded", *chosen))
+    assert {row["level"] for row in held_out} == {"easy", "middle", "hard"}
+    known = rows_of(run("extract", str(folder / "texts.jsonl"), "--model", str(folder / "grader.mill"), *chosen[:2]))
+    own = [(f"lm.words.{row['level']}.2", i) for i, row in enumerate(held_out)]
+    assert all(float(held_out[i][name]) > float(known[i][name]) for name, i in own)  # which has read the text itself
+    for wrong in (("--features", "lm"), ("--model", str(folder / "grader.mill"), "--graded")):
+        with pytest.raises(SystemExit):
+            main(["readability", "extract", str(folder / "letter.txt"), *wrong])
+
+
+def test_salience_reaches_the_grid(folder: Path) -> None:
+    annotations = folder / "salient"
+    annotations.mkdir(exist_ok=True)
+    name = rows_of(run("extract", str(folder / "letter.txt"), "--features", "shallow"))[0]["id"]
+    tree = "(S (NP (DT The) (NN mill)) (VP (VBZ grinds) (NP (NN {}))))\n"
+    (annotations / f"{name}.mrg").write_text(tree.format("corn") + tree.format("wheat"))
+    given = ["extract", str(folder / "letter.txt"), "--annotations", str(annotations), "--features", "grid"]
+    assert rows_of(run(*given))[0]["grid.SS"] == "0.33333"
+    assert rows_of(run(*given, "--salience", "2"))[0]["grid.SS"] == "1"
+
+
 def test_texts_are_graded_and_explained(folder: Path) -> None:
     row = rows_of(run("predict", str(folder / "grader.mill"), str(folder / "letter.txt")))[0]
     assert row["level"] in ("easy", "middle", "hard")

@@ -16,12 +16,16 @@ __all__ = [
     "Folds",
     "Learning",
     "Levels",
+    "Orders",
+    "Smoothing",
     "annotated",
     "graded",
     "prepared_texts",
     "resources_of",
 ]
 
+Orders = Annotated[int, typer.Option("--orders", min=1, max=9, help="Longest n-grams of language models.")]
+Smoothing = Annotated[str, typer.Option(help="Smoothing: witten-bell, katz, good-turing, absolute or jelinek-mercer.")]
 Folds = Annotated[int, typer.Option(min=2, help="Number of folds; texts of an article are in one fold.")]
 
 _Tagger = Annotated[
@@ -38,6 +42,7 @@ _Annotations = Annotated[
 _WordNet = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Folder of WordNet for lexical chains, as Debian's wordnet-base.")
 ]
+_Salience = Annotated[int, typer.Option(min=1, help="Mentions that an entity of the grid needs in a text.")]
 _Reduce = Annotated[
     bool,
     typer.Option("--reduce", help="Leave only letters, digits and plain punctuation of ASCII, in all texts alike."),
@@ -60,6 +65,7 @@ class Annotating:
     parser: _Parser = None
     annotations: _Annotations = None
     wordnet: _WordNet = None
+    salience: _Salience = 1
     reduce: _Reduce = False
     syllables: _Syllables = None
     familiar: _Familiar = None
@@ -79,6 +85,7 @@ class Annotating:
             "tagger": loaded(self.tagger),
             "parser": loaded(self.parser),
             "wordnet": None if self.wordnet is None else str(self.wordnet),
+            "salience": self.salience,
             "resources": resources_of(self.syllables, self.familiar, self.abbreviations),
             "reduce": self.reduce,
         }
@@ -140,11 +147,8 @@ class Learning:
     ] = "logistic"
     l2: Annotated[str, typer.Option(help="L2 penalty of logistic and ordinal; auto: by cross-validation.")] = "auto"
     kernel: Annotated[str, typer.Option(help="Kernel of svm: rbf or linear.")] = "rbf"
-    orders: Annotated[int, typer.Option("--orders", min=1, max=9, help="Longest n-grams of language models.")] = 5
-    smoothing: Annotated[
-        str, typer.Option(help="Smoothing: witten-bell, katz, good-turing, absolute or jelinek-mercer.")
-    ] = "witten-bell"
-
+    orders: Orders = 5
+    smoothing: Smoothing = "witten-bell"
     external: Annotated[
         Path | None,
         typer.Option(

@@ -15,6 +15,8 @@ from textmill.cli._readability_options import (
     Folds,
     Learning,
     Levels,
+    Orders,
+    Smoothing,
     annotated,
     graded,
     prepared_texts,
@@ -88,9 +90,22 @@ def score(
 def extract(
     data: _Texts,
     features: Annotated[
-        str, typer.Option(help="Groups or names of features, with commas; all for all that need no training.")
+        str, typer.Option(help="Groups or names of features, with commas; all for all that there are.")
     ] = "all",
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A grader, whose n-gram models add perplexities and unknown words."),
+    ] = None,
+    with_levels: Annotated[
+        bool,
+        typer.Option(
+            "--graded", help="Texts have levels, as for train: adds perplexities by models without the own article."
+        ),
+    ] = False,
+    orders: Orders = 5,
+    smoothing: Smoothing = "witten-bell",
     *,
+    levels: Levels,
     annotating: Annotating,
     reading: Reading,
     jobs: Jobs = None,
@@ -98,29 +113,40 @@ def extract(
 ) -> None:
     """Print the features of each text; a feature whose annotations are missing is printed as missing, never as 0.
 
+    Perplexities, relative ones and unknown words (lm, relative, oov) need texts of each level: those that a grader was
+    trained on (--model), or the texts themselves (--graded), each by models that have not read its article.
+
     Example: textmill readability extract letter.txt --features shallow,formulas
     """
-    from textmill.tasks.readability import (
-        Annotator,
-        Layers,
-        WordNet,
-        chosen_features,
-        reduce_text,
-        static_features,
-    )
+    from textmill.tasks.readability import chosen_features
 
-    documents = list(at_least_one(reading.documents(data), "texts", data))
-    tools = annotating.tools(jobs)
-    texts = [reduce_text(one.text) if annotating.reduce else one.text for one in documents]
-    ids = [document.id for document in documents]
-    annotator = Annotator(tagger=tools["tagger"], parser=tools["parser"], resources=tools["resources"])
-    layers = Layers(annotator.annotate(annotated(texts, ids, annotating), ids=ids), tools["resources"], jobs)
-    wordnet = None if tools["wordnet"] is None else WordNet(tools["wordnet"])
-    features_by_name = static_features(layers, wordnet=wordnet)
-    chosen = features_by_name.choose(chosen_features(features_by_name.names, _listed(features)))
-    table = Printed({"id": "", **dict.fromkeys(chosen.names, ".5g")}, json=json)
+    if model is not None and (with_levels or annotating != Annotating(annotations=annotating.annotations)):
+        raise typer.BadParameter("a --model has its own levels, tagger and resources; leave out --graded and the like")
+    names: list[str] | None = None
+    if with_levels:
+        texts = graded(data, reading, levels)
+        ids, names = texts.ids, texts.levels
+        grader = Learning("all", orders=orders, smoothing=smoothing).grader(annotating, texts.order, 0, jobs)
+        prepared = grader.prepare(annotated(texts.texts, ids, annotating), names, texts.groups, ids=ids)
+        whole = grader.training_table(prepared)[0]
+    else:
+        documents = list(at_least_one(reading.documents(data), "texts", data))
+        ids = [document.id for document in documents]
+        own = annotated([document.text for document in documents], ids, annotating)
+        whole = _static(own, ids, annotating, jobs) if model is None else _load(model, jobs).extract(own, ids=ids)
+    wanted = _listed(features)
+    learned = [name for name in wanted if name.partition(".")[0] in ("lm", "relative", "oov")]
+    if learned and not any(name.startswith(("lm.", "oov.")) for name in whole.names):
+        raise typer.BadParameter(
+            f"{learned[0]} needs n-gram models of levels; pass a --model that has them, or --graded"
+        )
+    chosen = whole.choose(chosen_features(whole.names, wanted))
+    level = {} if names is None else {"level": ""}
+    table = Printed({"id": "", **level, **dict.fromkeys(chosen.names, ".5g")}, json=json)
     for row, values in enumerate(chosen.values):
-        table.row(id=ids[row], **{name: _number(v) for name, v in zip(chosen.names, values, strict=True)})
+        level = {} if names is None else {"level": names[row]}
+        own_values = {name: _number(value) for name, value in zip(chosen.names, values, strict=True)}
+        table.row(id=ids[row], **level, **own_values)
 
 
 @app.command()
@@ -362,6 +388,18 @@ def _load(path: Path, jobs: int | None) -> Any:
     from textmill.tasks import ReadabilityGrader
 
     return load(path, expect=ReadabilityGrader).with_jobs(jobs)
+
+
+def _static(texts: list[Any], ids: list[str], annotating: Annotating, jobs: int | None) -> Any:
+    """Features that need no learning."""
+    from textmill.tasks.readability import Annotator, Layers, WordNet, reduce_text, static_features
+
+    tools = annotating.tools(jobs)
+    plain = [reduce_text(text) if annotating.reduce and isinstance(text, str) else text for text in texts]
+    annotator = Annotator(tagger=tools["tagger"], parser=tools["parser"], resources=tools["resources"])
+    layers = Layers(annotator.annotate(plain, ids=ids), tools["resources"], jobs)
+    wordnet = None if tools["wordnet"] is None else WordNet(tools["wordnet"])
+    return static_features(layers, wordnet=wordnet, salience=annotating.salience)
 
 
 def _listed(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from textmill.lm import NGramModel
 from textmill.tasks.readability import (
     FEATURES,
     Annotator,
+    CrossValidated,
     FeatureSet,
     FeatureTable,
     LanguageResources,
@@ -340,8 +341,26 @@ def test_a_comparison_has_sets_learners_and_baselines(prepared: PreparedTexts) -
 def test_numbers_as_levels_have_a_formula() -> None:
     texts = ["A dog ran. It was big.", "Considerable deliberation accompanies agricultural negotiations today."]
     made = prepare(texts, ["1", "12"])
-    assert formula_levels(made) is not None
-    assert np.array(formula_levels(made)).tolist() == [0, 1]
+    assert np.array(formula_levels(made, nearest=True)).tolist() == [0, 1]
+    grades = made.static.choose(["shallow.flesch_kincaid"]).values[:, 0]  # -2.2 and 33.0
+    assert np.array(formula_levels(made)).tolist() == [-1, -1]
+    exact = prepare(texts, [f"{grade:.0f}" for grade in grades])
+    assert np.array(formula_levels(exact)).tolist() == [0, 1]
+
+
+def test_a_formula_that_answers_no_level_is_wrong_there() -> None:
+    answers = {"formula": np.array([[0, -1, -1, 1]]), "other": np.array([[0, 0, 1, 1]])}
+    expected = {name: rows.astype(float) for name, rows in answers.items()}
+    result = CrossValidated(["1", "2"], np.array([0, 0, 1, 1]), answers, expected, {"formula": 1, "other": 1})
+    formula, other = result.rows()
+    assert (formula.accuracy, formula.mse, formula.kappa, formula.adjacent) == (0.5, None, None, None)
+    assert formula.macro_f == pytest.approx(2 / 3)  # each level: precision 1, recall one half
+    assert (other.accuracy, other.mse) == (1.0, 0.0)
+    assert result.confusion("formula").labels == ("1", "2", "other")
+    assert "other" in experiment_report(result).render()
+
+
+def test_usual_sets_are_those_with_features() -> None:
     assert list(standard_sets(["shallow.words"], LevelLearner())) == ["shallow", "everything"]
     assert prepare_graded(sample_graded_texts(3)).order == ["easy", "middle", "hard"]
 

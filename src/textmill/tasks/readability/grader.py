@@ -72,6 +72,7 @@ class ReadabilityGrader(Classifier, Model):
         tagger: Tags words; None if texts bring their tags, or none are wanted.
         parser: Parses sentences; None if texts bring their trees, or none are wanted.
         wordnet: Folder of WordNet for lexical chains; None for no chains.
+        salience: Mentions that an entity of the grid needs in a text.
         resources: Syllables, familiar words and classes of tags; None for those of English.
         order: Levels, the easiest first; None for their values, or the mean Flesch-Kincaid grade.
         reduce: Whether texts are reduced to what `reduce_text` leaves of them first.
@@ -124,6 +125,7 @@ class ReadabilityGrader(Classifier, Model):
         tagger: Any = None,
         parser: Any = None,
         wordnet: str | None = None,
+        salience: int = 1,
         resources: LanguageResources | None = None,
         order: Sequence[str] | None = None,
         reduce: bool = False,
@@ -142,6 +144,7 @@ class ReadabilityGrader(Classifier, Model):
         self.tagger = tagger
         self.parser = parser
         self.wordnet = wordnet
+        self.salience = salience
         self.resources = resources
         self.order = order
         self.reduce = reduce
@@ -179,6 +182,7 @@ class ReadabilityGrader(Classifier, Model):
             annotator=self.annotator(),
             wordnet=None if self.wordnet is None else WordNet(self.wordnet),
             resources=self.resources,
+            salience=self.salience,
             n_jobs=self.n_jobs,
         )
 
@@ -260,18 +264,21 @@ class ReadabilityGrader(Classifier, Model):
             return FeatureTable(self.feature_names_.to_list(), np.zeros((0, len(self.feature_names_))))
         return self.features_of(documents)
 
+    def extract(self, texts: Iterable[str | AnnotatedText], *, ids: Sequence[str] | None = None) -> FeatureTable:
+        """Return all features of new texts, those that are not in use, too; perplexities by models of all of training.
+
+        >>> grader = ReadabilityGrader(features=["shallow"])
+        >>> grader.fit(["A mill.", "It is old."], ["a", "b"]).extract(["The wheel turns."]).names[-1]
+        'parse.tree.clauses'
+        """
+        check_fitted(self)
+        return self._all_features(self.annotate(texts, ids=ids), GROUPS)
+
     def features_of(self, documents: Sequence[AnnotatedText]) -> FeatureTable:
         """Return the features in use of texts that are annotated."""
         names = self.feature_names_.to_list()
-        layers = Layers(documents, self.resources, self.n_jobs)
         groups = [group for group in GROUPS if any(name.startswith(f"{group}.") for name in names)]
-        wordnet = None if self.wordnet is None or "chains" not in groups else WordNet(self.wordnet)
-        table = FeatureTable([], np.zeros((len(documents), 0)), [document.id for document in documents])
-        if groups:
-            table = static_features(layers, wordnet=wordnet, groups=groups)
-        for models in (self.models_, self.external):
-            table = table if models is None else table.joined(models.transform(layers))
-        chosen = table.choose(names)
+        chosen = self._all_features(documents, groups).choose(names)
         in_training = ~np.isnan(self.learner_.mean_)
         missing = in_training & np.isnan(chosen.values).all(axis=0)
         if missing.any():
@@ -293,6 +300,17 @@ class ReadabilityGrader(Classifier, Model):
         if self.external is not None:
             table = table.joined(self.external.transform(prepared.tokens))
         return table, models
+
+    def _all_features(self, documents: Sequence[AnnotatedText], groups: Sequence[str]) -> FeatureTable:
+        """Features of groups that need no learning, and all of the models."""
+        layers = Layers(documents, self.resources, self.n_jobs)
+        wordnet = None if self.wordnet is None or "chains" not in groups else WordNet(self.wordnet)
+        table = FeatureTable([], np.zeros((len(documents), 0)), [document.id for document in documents])
+        if groups:
+            table = static_features(layers, wordnet=wordnet, groups=groups, salience=self.salience)
+        for models in (self.models_, self.external):
+            table = table if models is None else table.joined(models.transform(layers))
+        return table
 
     def _reduced(self, texts: Sequence[str | AnnotatedText]) -> list[str | AnnotatedText]:
         if not self.reduce:

@@ -82,10 +82,9 @@ def draw_correlations(table: FeatureTable, *, by_group: bool = True) -> Figure:
 def draw_levels(result: CrossValidated, name: str) -> Figure:
     """Draw how often each level was answered by each."""
     table = result.confusion(name)
+    names = [str(label) for label in table.labels]
     shares = 100 * table.table / np.maximum(table.table.sum(axis=1, keepdims=True), 1)
-    return plot.heat_map(
-        shares.round(1), columns=result.order, rows=result.order, x_label="answered, %", y_label="level", title=name
-    )
+    return plot.heat_map(shares.round(1), columns=names, rows=names, x_label="answered, %", y_label="level", title=name)
 
 
 def draw_accuracies(result: CrossValidated) -> Figure:

@@ -62,11 +62,13 @@ def prepare(
     wordnet: WordNet | None = None,
     resources: LanguageResources | None = None,
     feature_groups: Sequence[str] = GROUPS,
+    salience: int = 1,
     n_jobs: int | None = None,
 ) -> PreparedTexts:
     """Check texts, levels and groups, annotate the texts and work out the features that need no learning.
 
-    `order` are the levels, the easiest first. `groups` of None are checked: every text is then a group of its own.
+    `order` are the levels, the easiest first. `groups` of None are checked: every text is then a group of its own. The
+    grid is that of entities with `salience` mentions.
     """
     names = [str(level) for level in levels]
     if len(texts) != len(names):
@@ -92,7 +94,7 @@ def prepare(
         ranked,
         list(range(len(texts))) if groups is None else list(groups),
         TokenArrays.of(layers),
-        static_features(layers, wordnet=wordnet, groups=feature_groups),
+        static_features(layers, wordnet=wordnet, groups=feature_groups, salience=salience),
     )
 
 

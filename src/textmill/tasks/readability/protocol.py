@@ -55,22 +55,28 @@ class FeatureSet:
 
 
 class ComparedSet(NamedTuple):
-    """Figures of one set: mean accuracy and its deviation over repetitions, and what else is asked for."""
+    """Figures of one set: mean accuracy and its deviation over repetitions, and what else is asked for.
+
+    A set that answers some texts by no level, as a formula does, has no squared error, neighbors and kappa.
+    """
 
     name: str
     features: int
     accuracy: float
     deviation: float
-    mse: float
+    mse: float | None
     macro_f: float
-    adjacent: float
-    kappa: float
+    adjacent: float | None
+    kappa: float | None
     p_value: float | None
 
 
 @dataclass(frozen=True)
 class CrossValidated(Table):
-    """Answers for every text in every repetition: `predicted` and `expected` are (repetitions, texts) for each set."""
+    """Answers for every text in every repetition: `predicted` and `expected` are (repetitions, texts) for each set.
+
+    A prediction of -1 is an answer that is none of the levels.
+    """
 
     order: list[str]
     level: Ints
@@ -83,9 +89,11 @@ class CrossValidated(Table):
         return np.asarray((self.predicted[name] == self.level).mean(axis=1))
 
     def confusion(self, name: str) -> Confusion:
-        """Return how often each level (row) was answered by each, over all repetitions."""
+        """Return how often each level (row) was answered by each, over all repetitions; "other" is none of them."""
         gold = [self.order[i] for row in self.predicted[name] for i in self.level]
-        return Confusion.from_labels(gold, [self.order[i] for i in self.predicted[name].ravel()], self.order)
+        names = [*self.order, "other" if "other" not in self.order else "none of these"]
+        labels = self.order if self.predicted[name].min(initial=0) >= 0 else names
+        return Confusion.from_labels(gold, [names[i] for i in self.predicted[name].ravel()], labels)
 
     def rows(self) -> Rows[ComparedSet]:
         """Return the figures of each set."""
@@ -94,7 +102,7 @@ class CrossValidated(Table):
         right = {name: answers[0] == self.level for name, answers in self.predicted.items()}
         figures = []
         for name, answers in self.predicted.items():
-            table = self.confusion(name)
+            table, whole = self.confusion(name), answers.min(initial=0) >= 0
             gold = np.tile(self.level, len(answers)).astype(np.float64)
             spread = self.accuracies(name)
             figures.append(
@@ -103,10 +111,10 @@ class CrossValidated(Table):
                     self.n_features[name],
                     means[name],
                     float(spread.std(ddof=1)) if len(spread) > 1 else 0.0,
-                    RegressionCounts.from_values(gold, answers.ravel().astype(np.float64)).mse,
-                    table.per_label().f("macro"),
-                    table.accuracy(within=1),
-                    table.kappa("quadratic"),
+                    RegressionCounts.from_values(gold, answers.ravel().astype(np.float64)).mse if whole else None,
+                    table.per_label().f("macro") if whole else float(np.mean(table.per_label().columns()["f1"][:-1])),
+                    table.accuracy(within=1) if whole else None,
+                    table.kappa("quadratic") if whole else None,
                     None if name == best else PairedCounts.from_correct(right[best], right[name]).mcnemar_exact(),
                 )
             )
@@ -266,21 +274,28 @@ def compare_sets(prepared: PreparedTexts, learner: LevelLearner, **options: Any)
             other = LevelLearner(**{**learner.get_params(deep=False), "kind": kind})
             sets[f"everything, {kind}"] = FeatureSet(["all", "-formulas"], other, length)
     result = cross_validate(prepared, sets, **options)
-    graded = formula_levels(prepared)
-    if graded is not None:
-        rows = len(next(iter(result.predicted.values())))
-        result.predicted["formula"] = np.tile(graded, (rows, 1))
-        result.expected["formula"] = result.predicted["formula"].astype(np.float64)
-        result.n_features["formula"] = 1
+    rows = len(next(iter(result.predicted.values())))
+    for name, nearest in (("formula", False), ("formula, nearest level", True)):
+        if (graded := formula_levels(prepared, nearest=nearest)) is not None:
+            result.predicted[name] = np.tile(graded, (rows, 1))
+            result.expected[name] = result.predicted[name].astype(np.float64)
+            result.n_features[name] = 1
     return result
 
 
-def formula_levels(prepared: PreparedTexts) -> Ints | None:
-    """Return the level nearest to the Flesch-Kincaid grade, without any training; None if levels are names."""
+def formula_levels(prepared: PreparedTexts, *, nearest: bool = False) -> Ints | None:
+    """Return the level that is the Flesch-Kincaid grade, rounded, without any training; None if levels are names.
+
+    A grade that is none of the levels gives -1 or, if `nearest`, the level that is nearest to the grade.
+    """
     if not all(level.lstrip("-").isdecimal() for level in prepared.order):
         return None
     grades = prepared.static.choose(["shallow.flesch_kincaid"]).values
-    return np.asarray(np.abs(grades - np.array([float(level) for level in prepared.order])).argmin(axis=1))
+    levels = np.array([float(level) for level in prepared.order])
+    if nearest:
+        return np.asarray(np.abs(grades - levels).argmin(axis=1))
+    right = np.rint(grades) == levels
+    return np.where(right.any(axis=1), right.argmax(axis=1), -1)
 
 
 def _within(name: str, prefix: str) -> bool:
