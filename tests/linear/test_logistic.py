@@ -25,8 +25,6 @@ from textmill.linear import (
     choose_penalty,
     chunked,
     read_labeled,
-    selection,
-    tuned_logistic,
 )
 from textmill.linear.problem import Penalty, Problem
 from textmill.model import load
@@ -389,89 +387,3 @@ def test_threads_that_share_long_columns_take_the_steps_of_one(binary: bool) -> 
         models += pool.map(fit, [2, 4, 2, 4])
     for model in models[1:]:
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
-
-
-def texts_of_topics(rows: int, topics: int, seed: int = 0) -> tuple[sparse.csr_matrix, list[str]]:
-    """Rows of length 1 over 400 columns, of which each topic has eight of its own."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, topics, rows)
-    X = np.zeros((rows, 400))
-    for i, topic in enumerate(labels):
-        X[i, rng.choice(np.arange(8 * topics, 400), 25)] = 1.0
-        X[i, 8 * topic + rng.choice(8, 2)] = 1.0
-    return sparse.csr_matrix(X / np.linalg.norm(X, axis=1)[:, None]), [f"topic {topic}" for topic in labels]
-
-
-def test_a_penalty_is_chosen_that_suits_few_rows_of_many_classes() -> None:
-    X, y = texts_of_topics(400, 15)
-    model = tuned_logistic(LogisticRegression(), X[:200], y[:200])
-    plain = LogisticRegression().fit(X[:200], y[:200])
-    assert model.score(X[200:], y[200:]) > plain.score(X[200:], y[200:]) + 0.1
-    assert model.l2 < 1
-    again = LogisticRegression(l2=model.l2, intercept=model.intercept).fit(X[:200], y[:200])
-    assert np.array_equal(again.coef_, model.coef_)
-
-
-def test_a_rare_class_is_found_where_a_free_intercept_would_let_it_go() -> None:
-    X, y = texts_of_topics(2000, 40, seed=3)
-    rare = np.array(y) == "topic 7"
-    model = tuned_logistic(LogisticRegression(), X[:1000], rare[:1000])
-    assert not model.intercept
-    assert model.l2 <= 0.03
-    assert (model.predict(X[1000:]) & rare[1000:]).sum() > 0.5 * rare[1000:].sum()
-    assert model.score(X[1000:], rare[1000:]) > 1 - rare[1000:].mean()
-    assert np.array_equal(
-        model.coef_, LogisticRegression(l2=model.l2, intercept=False).fit(X[:1000], rare[:1000]).coef_
-    )
-
-
-@pytest.mark.parametrize("topics", [2, 5])
-def test_rows_without_features_get_the_commonest_label(topics: int) -> None:
-    X, y = texts_of_topics(400, topics)
-    named = ["z" if label == "topic 1" else label for label in y] + ["z"] * 300
-    often = sparse.vstack([X, X[np.resize(np.flatnonzero(np.array(y) == "topic 1"), 300)]], format="csr")
-    model = tuned_logistic(LogisticRegression(), often, named)
-    assert not model.intercept
-    assert model.predict(np.zeros((1, 400))).tolist() == ["z"]
-
-
-def test_rows_of_several_lengths_get_an_intercept_and_penalties_of_their_scale() -> None:
-    rng = np.random.default_rng(5)
-    X = rng.normal(10.0, 3.0, size=(300, 2))
-    y = X.sum(axis=1) + rng.normal(0.0, 2.0, 300) > 24
-    model = tuned_logistic(LogisticRegression(), X, y)
-    assert model.intercept
-    assert model.score(X, y) > 0.85
-    large = tuned_logistic(LogisticRegression(), 1000 * X, y)
-    assert large.l2 == pytest.approx(1e6 * model.l2)
-    assert np.allclose(1000 * large.coef_, model.coef_, rtol=0.05)
-    unit = tuned_logistic(LogisticRegression(), np.c_[np.cos(X[:, 0]), np.sin(X[:, 0])], np.cos(X[:, 0]) > 0.7)
-    assert unit.intercept  # rows of one length, but half of the labels are wrong without
-
-
-def test_noise_gets_a_large_penalty_and_a_rare_class_no_fold_of_its_own() -> None:
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(300, 30)), rng.integers(0, 2, 300)
-    assert tuned_logistic(LogisticRegression(), X, y).l2 >= 1
-    rare = tuned_logistic(LogisticRegression(), X[:40], ["a"] * 20 + ["b"] * 19 + ["c"])
-    assert rare.classes_.tolist() == ["a", "b", "c"]
-    two = tuned_logistic(LogisticRegression(), [[0.0], [1.0]], ["a", "b"])
-    assert (two.l2, two.intercept) == (0.003, True)
-    with pytest.raises(DataError, match="only one class"):
-        tuned_logistic(LogisticRegression(), [[0.0], [1.0]], ["a", "a"])
-
-
-def test_many_rows_are_chosen_by_a_sample_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = texts_of_topics(3000, 3)
-    seen: list[int] = []
-    monkeypatch.setattr(selection, "_MOST_ROWS", 1000)
-    fit = LogisticRegression.fit
-
-    def watched(self: LogisticRegression, X: Any, *rest: Any, **named: Any) -> LogisticRegression:
-        seen.append(X.shape[0])
-        return fit(self, X, *rest, **named)
-
-    monkeypatch.setattr(LogisticRegression, "fit", watched)
-    assert tuned_logistic(LogisticRegression(), X, y).n_features_in_ == 400
-    assert max(seen[:-1]) < 1000
-    assert seen[-1] == 3000

@@ -105,9 +105,8 @@ def train(
         typer.echo(f"{sizes}; {weights}; {utility} {model.objective_:.4f} smoothed{held_out}{label}")
         return
     gap = "" if model.gap_ is None else f" (at most {model.gap_:.2g} above the minimum)"
-    chosen = (
-        f"; l2 {model.l2:g}{'' if model.intercept else ' without intercept'}, chosen by left-out rows" if tuned else ""
-    )
+    ways = ("" if model.intercept else " without intercept") + (" and balanced" if model.class_weight else "")
+    chosen = f"; l2 {model.l2:g}{ways}, chosen by left-out rows" if tuned else ""
     weights = f"{counted(active, 'features')} with a weight"
     typer.echo(f"{sizes}; {weights}; objective {model.objective_:.6g}{gap}{chosen}")
 

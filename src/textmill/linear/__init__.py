@@ -78,9 +78,10 @@ if TYPE_CHECKING:
     )
     from textmill.linear.pairwise import PairwiseSVM, count_votes, solve_pairs, vote
     from textmill.linear.problem import Certificate
-    from textmill.linear.selection import PenaltyScores, choose_penalty, tuned_logistic
+    from textmill.linear.selection import PenaltyScores, choose_penalty
     from textmill.linear.smoothed import BernoulliModel, SmoothedUtility, bernoulli_utility
     from textmill.linear.svr import SupportVectorRegression
+    from textmill.linear.tuning import tuned_logistic
     from textmill.linear.vocabulary_curve import VocabularyCurve, vocabulary_curve
     from textmill.linear.word_evidence import Contributions, Topicality
 
@@ -190,9 +191,10 @@ __getattr__, __dir__ = deferred(
         "operating": "Cascade MethodTable OperatingCurve label_margins oracle_threshold tuned_threshold",
         "pairwise": "PairwiseSVM count_votes solve_pairs vote",
         "problem": "Certificate",
+        "tuning": "tuned_logistic",
         "vocabulary_curve": "VocabularyCurve vocabulary_curve",
         "svr": "SupportVectorRegression",
-        "selection": "PenaltyScores choose_penalty tuned_logistic",
+        "selection": "PenaltyScores choose_penalty",
         "word_evidence": "Contributions Topicality",
         "smoothed": "BernoulliModel SmoothedUtility bernoulli_utility",
     },
