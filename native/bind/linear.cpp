@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
@@ -37,11 +38,36 @@ void check_listed(const Design& x, std::span<const std::int32_t> listed) {
 }
 
 void make_design(Design* self, std::size_t columns, In<std::int64_t, 1> offsets, Ids indices, Reals values,
-                 std::size_t threads) {
+                 std::size_t threads, std::optional<Ids> number, std::optional<Ids> order) {
+  const std::span<const std::int32_t> places = number ? view(*number) : std::span<const std::int32_t>();
+  require(!number || places.size() == columns, "number needs ", columns, " entries");
+  std::int32_t next = 0;
+  for (const std::int32_t place : places) {
+    require(place == -1 || place == next, "numbers of columns must rise from 0, or be -1");
+    next += place >= 0;
+  }
   require(offsets.size() >= 1 && threads >= 1, "there must be an offset behind the last row, and a thread");
   require(offsets.size() - 1 < (std::size_t{1} << 31), "there must be fewer than 2^31 rows");
+  const std::span<const std::int32_t> sources = order ? view(*order) : std::span<const std::int32_t>();
+  require(!order || sources.size() == offsets.size() - 1, "order needs ", offsets.size() - 1, " entries");
+  std::vector<char> taken(sources.size(), 0);
+  for (const std::int32_t source : sources) {
+    require(source >= 0 && static_cast<std::size_t>(source) < taken.size() && !taken[source],
+            "order needs each row once");
+    taken[source] = 1;
+  }
   nb::gil_scoped_release nogil;
-  new (self) Design(offsets.size() - 1, columns, view(offsets), view(indices), view(values), threads);
+  new (self) Design(offsets.size() - 1, columns, view(offsets), view(indices), view(values), places, sources, threads);
+}
+
+auto rows_by_commonest_column(std::size_t columns, In<std::int64_t, 1> offsets, Ids indices) {
+  require(offsets.size() >= 1 && offsets.size() - 1 < (std::size_t{1} << 31), "there must be fewer than 2^31 rows");
+  std::vector<std::int32_t> order;
+  {
+    nb::gil_scoped_release nogil;
+    order = linear::rows_by_commonest_column(offsets.size() - 1, columns, view(offsets), view(indices));
+  }
+  return to_numpy(std::move(order));
 }
 
 double binary_loss(Reals margin, Ids label, Reals weight, Out<double, 1> residual, Out<double, 1> curvature,
@@ -186,21 +212,37 @@ base::Csr<std::int64_t, double> checked_rows(const In<std::int64_t, 1>& offsets,
   return {begin.size() - 1, columns, begin, ids, view(values)};
 }
 
-nb::tuple search(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Reals residual,
-                 double threshold, std::size_t degree, bool negative, bool vertical, std::size_t threads) {
+nb::tuple violators(linear::Violators&& found) {
+  return nb::make_tuple(to_numpy(std::move(found.features)), to_numpy(std::move(found.gradient)), found.visited,
+                        found.stored);
+}
+
+nb::tuple search_examples(In<std::int64_t, 1> offsets, Ids indices, Reals values, std::size_t columns, Reals residual,
+                          double threshold, std::size_t degree, bool negative, bool erasing) {
   const auto x = checked_rows(offsets, indices, values, columns);
   require(residual.size() == x.rows, "residual needs ", x.rows, " entries");
-  require(degree >= 2 && degree <= 64 && threshold >= 0 && threads >= 1, "degree must lie from 2 to 64");
-  require(vertical || std::pow(static_cast<double>(columns + 1), static_cast<double>(degree)) < 0x1p63,
-          "combinations of ", degree, " of ", columns, " features have no number; search vertically");
+  require(degree >= 2 && degree <= 64 && threshold >= 0, "degree must lie from 2 to 64");
+  require(std::pow(static_cast<double>(columns + 1), static_cast<double>(degree)) < 0x1p63, "combinations of ", degree,
+          " of ", columns, " features have no number; search vertically");
   linear::Violators found;
   {
     nb::gil_scoped_release nogil;
-    const linear::Candidates candidates{degree, threshold, view(residual), negative};
-    found = vertical ? linear::search_vertical(x, candidates, threads) : linear::search_examples(x, candidates);
+    found = linear::search_examples(x, {degree, threshold, view(residual), negative}, erasing);
   }
-  return nb::make_tuple(to_numpy(std::move(found.features)), to_numpy(std::move(found.gradient)), found.visited,
-                        found.stored);
+  return violators(std::move(found));
+}
+
+nb::tuple search_vertical(const Design& x, std::size_t features, Reals residual, double threshold, std::size_t degree,
+                          bool negative, std::size_t threads) {
+  require(features <= x.columns(), "there are ", x.columns(), " columns");
+  require(residual.size() == x.rows(), "residual needs ", x.rows(), " entries");
+  require(degree >= 2 && degree <= 64 && threshold >= 0 && threads >= 1, "degree must lie from 2 to 64");
+  linear::Violators found;
+  {
+    nb::gil_scoped_release nogil;
+    found = linear::search_vertical(x, features, {degree, threshold, view(residual), negative}, threads);
+  }
+  return violators(std::move(found));
 }
 
 void graft(Design& x, In<std::int32_t, 2> features, std::size_t threads) {
@@ -312,7 +354,8 @@ void dual_pass(Rows& x, Ids label, Reals weight, Reals square, double l2, double
 
 void bind_linear(nb::module_& m) {
   nb::class_<Design>(m, "Design", "A design matrix by columns, made from compressed sparse rows.")
-      .def("__init__", &make_design, "columns"_a, "offsets"_a, "indices"_a, "values"_a, "threads"_a)
+      .def("__init__", &make_design, "columns"_a, "offsets"_a, "indices"_a, "values"_a, "threads"_a,
+           "number"_a = nb::none(), "order"_a = nb::none())
       .def("add_ones", &Design::add_ones, "Add a column of ones.")
       .def("graft", &graft, "features"_a, "threads"_a, "Add the products of columns as further columns.")
       .def_prop_ro("rows", &Design::rows)
@@ -328,6 +371,8 @@ void bind_linear(nb::module_& m) {
       .def("dual_pass", &dual_pass, "label"_a, "weight"_a, "square"_a, "l2"_a, "caution"_a, "seed"_a,
            "dual"_a.noconvert(), "implied"_a.noconvert(), "w"_a.noconvert(), "threads"_a,
            "One pass of dual coordinate descent.");
+  m.def("rows_by_commonest_column", &rows_by_commonest_column, "columns"_a, "offsets"_a, "indices"_a,
+        "The numbers of rows, those with the same commonest column together.");
   m.def("binary_loss", &binary_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(),
         "curvature"_a.noconvert(), "threads"_a, "Loss of two classes; fills residual and curvature unless empty.");
   m.def("binary_entropy", &binary_entropy, "residual"_a, "weight"_a, "factor"_a, "threads"_a,
@@ -352,9 +397,11 @@ void bind_linear(nb::module_& m) {
         "l1"_a, "l2"_a, "intercept"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "bias"_a.noconvert(),
         "steps"_a, "penalty"_a, "shrink"_a,
         "One pass of stochastic gradient over rows; returns loss, steps, penalty and shrink.");
-  m.def("search", &search, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "residual"_a, "threshold"_a, "degree"_a,
-        "negative"_a, "vertical"_a, "threads"_a,
+  m.def("search_examples", &search_examples, "offsets"_a, "indices"_a, "values"_a, "columns"_a, "residual"_a,
+        "threshold"_a, "degree"_a, "negative"_a, "erasing"_a,
         "Combinations whose gradient exceeds a threshold: features, gradients, visits, candidates entered.");
+  m.def("search_vertical", &search_vertical, "x"_a, "features"_a, "residual"_a, "threshold"_a, "degree"_a, "negative"_a,
+        "threads"_a, "The same, depth first over the first columns of a design.");
   m.def("column_product", &column_product, "x"_a, "listed"_a, "weight"_a, "margin"_a.noconvert(),
         "Margins of the rows by the weights of listed columns.");
   nb::class_<Conjunctions>(m, "Conjunctions", "Weights of combinations of features, for the scores of rows.")

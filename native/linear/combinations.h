@@ -10,11 +10,15 @@
 //
 // search_examples, Algorithm 2 of the paper: rows by falling |r_i|; a candidate is entered or updated as long as its sum so
 // far and the masses of the remaining rows allow |v_k| > C; one that fails is frozen and never erased, so that it cannot
-// come back with a part of its sum. Cost: one look-up for each combination of each row that is not filtered.
+// come back with a part of its sum. When `erasing`, those are erased to save memory; one that comes back may then seem
+// to violate, so the exact gradient of everything found is summed in a second pass. No violator is missed: the test of
+// one never fails. Cost: one look-up for each combination of each row that is not filtered.
 //
-// search_vertical: depth first over combinations, each with its rows. At a node P and N are the sums of positive and
-// negative r_i phi_k(x_i), which only shrink in larger combinations; a subtree ends when neither exceeds C. The features
-// of the rows of a node, behind its last one, are summed in one visit. Threads share the first features.
+// search_vertical: depth first over combinations, each with its rows, from the largest feature on. At a node P and N are
+// the sums of positive and negative r_i phi_k(x_i), which only shrink in larger combinations; a subtree ends when neither
+// exceeds C. The features of the rows of a node, before its smallest one, are summed in one visit. Threads share the
+// first features. The rows of a feature are those of its column; besides, the rows over the features that may be in a
+// violating combination are written out, 4 bytes for an entry where values are 1.
 // Reference: Okanohara & Tsujii (2009); Kudo & Matsumoto (2004) for the second bound.
 #pragma once
 
@@ -24,6 +28,7 @@
 #include <vector>
 
 #include "base/sparse.h"
+#include "linear/design.h"
 
 namespace textmill::linear {
 
@@ -38,11 +43,12 @@ struct Violators {
   std::vector<std::int32_t> features;  // [count][d], rising, -1 behind the last
   std::vector<double> gradient;        // [count]
   std::size_t visited = 0;             // combinations of rows that were looked at, or nodes
-  std::size_t stored = 0;              // distinct candidates that were entered
+  std::size_t stored = 0;              // distinct candidates that were entered; when erasing, the most held at a time
 };
 
 // x is n x m with sorted rows. Violators come in the order of their features. m^d must stay below 2^63.
-Violators search_examples(const base::Csr<std::int64_t, double>& x, const Candidates& candidates);
-Violators search_vertical(const base::Csr<std::int64_t, double>& x, const Candidates& candidates, std::size_t threads);
+Violators search_examples(const base::Csr<std::int64_t, double>& x, const Candidates& candidates, bool erasing);
+// The first `features` columns of x; what stands behind them is not combined.
+Violators search_vertical(const Design& x, std::size_t features, const Candidates& candidates, std::size_t threads);
 
 }  // namespace textmill::linear

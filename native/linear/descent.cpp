@@ -156,30 +156,35 @@ Sum sweep_together(const Design& x, std::span<const std::size_t> cuts, LaneSums&
   return result;
 }
 
-// The last iterates of a descent, and where they are heading.
+// The last iterates of a descent, and where they are heading. Only steps are kept: q = D X s of the one that is tried is
+// summed anew, once in kIterates sweeps, which costs less memory than the q of all of them.
 class Extrapolation {
  public:
   Extrapolation(const Quadratic& model, std::size_t rows) : model_(model), rows_(rows) {}
 
   // Takes the iterate after a sweep; every kIterates-th time moves it to the extrapolated one where that is better.
-  void after_sweep(std::span<double> step, std::span<double> q, double& shift) {
-    std::vector<double> now(step.begin(), step.end());
-    now.push_back(shift);
-    now.insert(now.end(), q.begin(), q.end());
-    past_.push_back(std::move(now));
-    if (past_.size() <= kIterates) return;
+  // add(a, move, q) adds move times column a to q.
+  template <class Add>
+  void after_sweep(std::span<double> step, std::span<double> q, double& shift, Add add) {
+    const std::size_t size = step.size();
+    past_.resize(kIterates + 1);
+    past_[known_].assign(step.begin(), step.end());
+    past_[known_].push_back(shift);
+    if (++known_ <= kIterates) return;
+    known_ = 0;
     std::array<double, kIterates> share;
-    if (weigh(step.size() + 1, share)) {
-      std::vector<double> ahead(past_[0].size(), 0.0);
-      for (std::size_t k = 0; k < kIterates; ++k)
-        for (std::size_t i = 0; i < ahead.size(); ++i) ahead[i] += share[k] * past_[k + 1][i];
-      if (value(ahead) < value(past_.back())) {
-        std::copy_n(ahead.begin(), step.size(), step.begin());
-        shift = ahead[step.size()];
-        std::copy_n(ahead.begin() + step.size() + 1, q.size(), q.begin());
-      }
-    }
-    past_.clear();
+    if (!weigh(size + 1, share)) return;
+    std::vector<double> ahead(size + 1, 0.0);
+    for (std::size_t k = 0; k < kIterates; ++k)
+      for (std::size_t a = 0; a <= size; ++a) ahead[a] += share[k] * past_[k + 1][a];
+    ahead_q_.assign(q.begin(), q.end());
+    std::vector<double> move(size + 1);
+    for (std::size_t a = 0; a <= size; ++a) move[a] = ahead[a] - past_.back()[a];
+    add(std::span<const double>(move), std::span<double>(ahead_q_));
+    if (!(value(ahead, ahead_q_) < value(past_.back(), q))) return;
+    std::copy_n(ahead.begin(), size, step.begin());
+    shift = ahead[size];
+    std::copy(ahead_q_.begin(), ahead_q_.end(), q.begin());
   }
 
  private:
@@ -221,9 +226,8 @@ class Extrapolation {
   }
 
   // The quadratic model and the penalty.
-  double value(const std::vector<double>& iterate) const {
+  double value(std::span<const double> iterate, std::span<const double> q) const {
     const std::size_t a = model_.listed.size();
-    const double* q = iterate.data() + a + 1;
     double linear = model_.intercept_slope * iterate[a], square = 0.0, norm = 0.0, bend = 0.0;
     for (std::size_t k = 0; k < a; ++k) {
       linear += model_.slope[k] * iterate[k];
@@ -236,8 +240,31 @@ class Extrapolation {
 
   const Quadratic& model_;
   std::size_t rows_;
-  std::vector<std::vector<double>> past_;  // steps, step of the intercept, q
+  std::vector<std::vector<double>> past_;  // steps, step of the intercept
+  std::size_t known_ = 0;
+  std::vector<double> ahead_q_;
 };
+
+// q += D X move, the last being that of the intercept. Where there are cuts, threads share the rows: the same sums.
+void add_moves(const Design& x, const Quadratic& model, std::span<const std::size_t> cuts, std::span<const double> move,
+               std::span<double> q, std::size_t threads) {
+  const double* d = model.row_curvature.data();
+  const std::size_t parts = cuts.empty() ? 1 : kRowLanes;
+  base::parallel_for(parts, cuts.empty() ? 1 : threads, [&](std::size_t lane) {
+    const auto add = [&]<bool Unit>() {
+      for (std::size_t a = 0; a < model.listed.size(); ++a) {
+        if (move[a] == 0.0) continue;
+        const std::size_t j = model.listed[a];
+        const std::size_t from = cuts.empty() ? 0 : cuts[a * (kRowLanes + 1) + lane];
+        const std::size_t to = cuts.empty() ? x.entries(j) : cuts[a * (kRowLanes + 1) + lane + 1];
+        add_scaled<Unit>(x.row(j) + from, Unit ? nullptr : x.value(j) + from, to - from, move[a], d, q.data());
+      }
+    };
+    x.binary() ? add.template operator()<true>() : add.template operator()<false>();
+    if (model.intercept)
+      for (std::size_t i = q.size() * lane / parts; i < q.size() * (lane + 1) / parts; ++i) q[i] += move.back() * d[i];
+  });
+}
 
 }  // namespace
 
@@ -281,7 +308,10 @@ Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, s
     }
     if (++result.sweeps == 1) first = violation;
     if (violation <= sweeps.accuracy * first || gain <= sweeps.enough) break;
-    if (result.sweeps >= kPlainSweeps) extrapolation.after_sweep(step, change, result.intercept_step);
+    if (result.sweeps >= kPlainSweeps)
+      extrapolation.after_sweep(
+          step, change, result.intercept_step,
+          [&](std::span<const double> move, std::span<double> to) { add_moves(x, model, cuts, move, to, threads); });
   }
   return result;
 }

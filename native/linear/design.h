@@ -15,9 +15,12 @@ namespace textmill::linear {
 
 class Design {
  public:
-  // Rows as in base::Csr; throws std::invalid_argument when an index or an offset is out of range.
+  // Rows as in base::Csr; throws std::invalid_argument when an index or an offset is out of range. `number` [columns]
+  // gives each column its place in the design, rising from 0 on, or -1 to leave it out; none keeps all of them. Row i of
+  // the design is row order[i]; none keeps their order.
   Design(std::size_t rows, std::size_t columns, std::span<const std::int64_t> offsets,
-         std::span<const std::int32_t> indices, std::span<const double> values, std::size_t threads);
+         std::span<const std::int32_t> indices, std::span<const double> values, std::span<const std::int32_t> number,
+         std::span<const std::int32_t> order, std::size_t threads);
 
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return begin_.size() - 1; }
@@ -40,6 +43,12 @@ class Design {
   std::vector<std::int32_t> row_;   // [nnz]
   std::vector<double> value_;       // [nnz], or none
 };
+
+// Rows by the column of each that is the commonest, so that long columns lie together and are read from end to end.
+// Rows as in Design, which need not be checked before.
+std::vector<std::int32_t> rows_by_commonest_column(std::size_t rows, std::size_t columns,
+                                                   std::span<const std::int64_t> offsets,
+                                                   std::span<const std::int32_t> indices);
 
 // margin [n] = sum over the listed columns of x_j weight_j; weight [listed]. One thread: weights are few.
 void column_product(const Design& x, std::span<const std::int32_t> listed, std::span<const double> weight,

@@ -221,8 +221,15 @@ def test_separable_rows_end_with_finite_weights() -> None:
     assert np.isfinite(model.coef_).all()
     assert model.predict(X).tolist() == [0, 0, 1, 1]
     assert model.objective_ == pytest.approx(1.0, abs=1e-6)
-    ends = {start["reason"] for start in model.starts_}
-    assert ends <= {"unbounded", "gradient", "value", "line_search"}
+    assert model.stop_reason_ == "the supremum lies at infinity"
+    assert {start["reason"] for start in model.starts_ if start["objective"] > 0.999} == {"unbounded"}
+    for tolerance in (1e-9, 1e-3):  # whatever ends the run first
+        again = UtilityLogistic(l2=0.0, n_folds=0, tolerance=tolerance).fit(X, [0, 0, 1, 1])
+        assert again.stop_reason_ == "the supremum lies at infinity"
+        assert again.predict(X).tolist() == [0, 0, 1, 1]
+    held = UtilityLogistic(l2=0.01, n_folds=0).fit(X, [0, 0, 1, 1])
+    assert held.stop_reason_ != "the supremum lies at infinity"
+    assert "unbounded" not in {start["reason"] for start in held.starts_}
     wide = SmoothedUtility(X, [0, 0, 1, 1])
     run = minimize_lbfgs(
         lambda t: tuple(-part for part in wide(t)),
@@ -339,6 +346,14 @@ def test_threads_give_the_same_model() -> None:
     X, y = random_problem(9, rows=3000)
     one, two = (UtilityLogistic(n_jobs=jobs, l2=1e-4, n_folds=2).fit(X, y) for jobs in (1, 2))
     assert one.coef_.tobytes() == two.coef_.tobytes()
+    rng = np.random.default_rng(10)
+    for columns in (40, 30_000):  # few of them are summed by rows, many by columns
+        places = rng.integers(0, columns, 300_000)
+        rows = sparse.csr_matrix((rng.random(300_000), (rng.integers(0, 30_000, 300_000), places)), (30_000, columns))
+        labels, theta = rng.random(30_000) < 0.1, rng.normal(size=columns + 1)
+        answers = [SmoothedUtility(rows, labels, n_jobs=jobs)(theta) for jobs in (1, 2, 4, 8)]
+        assert len({value for value, _ in answers}) == 1
+        assert len({gradient.tobytes() for _, gradient in answers}) == 1
 
 
 def test_a_path_along_the_weight_of_recall() -> None:

@@ -20,6 +20,7 @@ from textmill.model import load
 
 XOR = np.array([[0, 0], [1, 0], [0, 1], [1, 1]] * 10, dtype=float)
 XOR_LABELS = [0, 1, 1, 0] * 10
+METHODS = ["examples", "erasing", "vertical"]
 
 
 def entropy(p: float) -> float:
@@ -61,7 +62,7 @@ def test_exclusive_or_step_by_step() -> None:
     assert find_violators(X, delta, 0.5, 2)[1] == pytest.approx([-1], abs=1e-5)
 
 
-@pytest.mark.parametrize("method", ["examples", "vertical"])
+@pytest.mark.parametrize("method", METHODS)
 def test_gradients_of_combinations_agree_with_differences(method: str) -> None:
     rng = np.random.default_rng(3)
     dense = rng.random((40, 6)) * (rng.random((40, 6)) < 0.6)
@@ -79,7 +80,7 @@ def test_gradients_of_combinations_agree_with_differences(method: str) -> None:
         assert (loss(margin - step) - loss(margin + step)) / 2e-5 == pytest.approx(v, rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize("method", ["examples", "vertical"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_candidate_that_was_dropped_does_not_come_back(method: str) -> None:
     X = sparse.csr_matrix(np.array([[1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 0, 0], [0, 1, 1]], dtype=float))
     delta = np.array([-0.5, -0.4, 0.8, 0.8, -0.6])
@@ -91,6 +92,46 @@ def test_a_candidate_that_was_dropped_does_not_come_back(method: str) -> None:
     exact = {(0, 1): -0.1, (0, 2): -0.1, (1, 2): -0.7}
     features, gradient, _, _ = find_violators(X, delta, 0.05, 2, method=method)
     assert {tuple(row): v for row, v in zip(features.tolist(), gradient, strict=True)} == pytest.approx(exact)
+
+
+def test_erasing_holds_fewer_candidates_and_finds_the_same() -> None:
+    rng = np.random.default_rng(8)
+    X = sparse.csr_matrix((rng.random((400, 40)) < 0.2).astype(float))
+    residual = rng.normal(size=400)
+    kept = find_violators(X, residual, 9.0, 3, method="examples")
+    erased = find_violators(X, residual, 9.0, 3, method="erasing")
+    assert len(kept[0]) > 3
+    assert erased[0].tolist() == kept[0].tolist()
+    assert erased[1] == pytest.approx(kept[1], abs=1e-12)
+    assert erased[3] < kept[3]
+    X, y = planted()
+    models = [CombinationLogistic(l1=2.0, degree=3, method=method).fit(X, y) for method in METHODS]
+    assert len({model.coef_.tobytes() for model in models}) == 1
+    with pytest.raises(DataError, match="method"):
+        find_violators(X, np.zeros(400), 1.0, 2, method="guess")
+
+
+def test_features_that_can_never_have_a_weight_are_left_out_exactly() -> None:
+    rng = np.random.default_rng(9)
+    for values in ("ones", "above", "mixed"):
+        X = sparse.random(300, 60, density=0.04, format="csr", random_state=9)
+        X.data[:] = {"ones": 1.0, "above": rng.uniform(0, 2, X.nnz), "mixed": rng.uniform(-1.5, 1.5, X.nnz)}[values]
+        dense = X.toarray()
+        y = rng.integers(0, 2, 300)
+        y[:150] = dense[:150, 0] * 2 + dense[:150, 1] * dense[:150, 2] > rng.normal(size=150)
+        bound = np.maximum(np.abs(dense[y == 1]).sum(axis=0), np.abs(dense[y == 0]).sum(axis=0)).min()
+        l1 = 5.0 if values == "ones" else 4.0
+        assert bound < l1  # so that some are left out
+        pairs = list(itertools.combinations(range(60), 2))
+        every = [(j,) for j in range(60)] + pairs
+        whole = np.column_stack([dense[:, c].prod(axis=1) for c in every])
+        for penalty in (l1, 0.6):
+            model = CombinationLogistic(l1=penalty, intercept="free", tolerance=1e-9).fit(X, y)
+            explicit = LogisticRegression(l1=penalty, l2=0.0, tolerance=1e-9).fit(whole, y)
+            assert model.objective_ == pytest.approx(explicit.objective_, rel=1e-6)
+            assert model.predict_proba(X) == pytest.approx(explicit.predict_proba(whole), abs=2e-3)
+    huge = CombinationLogistic(l1=1.0, degree=16).fit(XOR * 1e30, XOR_LABELS)
+    assert np.isfinite(huge.coef_).all()
 
 
 def brute_force(X: Any, residual: Any, threshold: float, degree: int) -> dict[tuple[int, ...], float]:
@@ -116,18 +157,18 @@ def check_searches(instances: int, seed: int) -> None:
         X, residual = sparse.csr_matrix(dense), rng.normal(size=rows)
         threshold = float(rng.choice([0.0, 0.3, 0.8, 1.5]))
         expected = brute_force(X, residual, threshold + 1e-9, degree)
-        for method in ("examples", "vertical"):
+        for method in METHODS:
             features, gradient, _, _ = find_violators(X, residual, threshold + 1e-9, degree, method=method, n_jobs=2)
             found = {tuple(row): v for row, v in zip(features.tolist(), gradient, strict=True)}
             assert found == pytest.approx(expected, abs=1e-9), (method, degree, dense, residual)
 
 
-def test_both_searches_find_what_brute_force_finds() -> None:
+def test_all_searches_find_what_brute_force_finds() -> None:
     check_searches(400, 0)
 
 
 @pytest.mark.slow
-def test_both_searches_find_what_brute_force_finds_in_5000_instances() -> None:
+def test_all_searches_find_what_brute_force_finds_in_5000_instances() -> None:
     check_searches(5000, 1)
 
 
@@ -173,11 +214,13 @@ def test_batches_of_any_size_reach_the_same_optimum_by_either_search() -> None:
 
 def test_threads_do_not_change_the_model_and_files_hold_it(tmp_path: Path) -> None:
     X, y = planted()
-    models = [CombinationLogistic(l1=1.0, degree=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 5)]
+    X, y = sparse.csr_matrix(sparse.vstack([X] * 60)), np.tile(y, 60)  # enough entries for threads to be used
+    models = [CombinationLogistic(l1=30.0, degree=3, tolerance=1e-3, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 4, 8)]
     for number, model in enumerate(models):
         model.n_jobs = None
         model.save(tmp_path / f"{number}.mill")
-    assert len({(tmp_path / f"{number}.mill").read_bytes() for number in range(3)}) == 1
+    assert len({(tmp_path / f"{number}.mill").read_bytes() for number in range(4)}) == 1
+    assert len(models[0].combinations_) > 10
     again = load(tmp_path / "0.mill")
     assert np.array_equal(again.predict_proba(X), models[0].predict_proba(X))
     again.combinations_ = np.array(again.combinations_)
@@ -300,12 +343,12 @@ def test_f2_weighs_recall() -> None:
     assert float(weight.f(1.0, 0.5)) == pytest.approx(0.55556, abs=1e-5)
 
 
-@pytest.mark.parametrize("method", ["examples", "vertical"])
+@pytest.mark.parametrize("method", METHODS)
 def test_threads_do_not_change_what_a_search_finds(method: str) -> None:
     rng = np.random.default_rng(2)
     X = sparse.random(2000, 60, density=0.1, format="csr", random_state=2)
     residual = rng.normal(size=2000)
-    found = [find_violators(X, residual, 0.5, 3, method=method, n_jobs=jobs) for jobs in (1, 2, 8)]
+    found = [find_violators(X, residual, 0.5, 3, method=method, n_jobs=jobs) for jobs in (1, 2, 4, 8)]
     assert len(found[0][0]) > 20
     for other in found[1:]:
         assert [part.tobytes() for part in other[:2]] == [part.tobytes() for part in found[0][:2]]
@@ -328,6 +371,8 @@ def test_prepositional_phrases_reach_the_known_optima(data: Path) -> None:
         model = CombinationLogistic(l1=l1, degree=degree, tolerance=1e-7).fit(X, labels)
         assert model.objective_ == pytest.approx(objective, abs=1e-3)
         assert -1e-9 * objective <= model.gap_ <= 1e-4 * objective
+    every, _, visited, _ = find_violators(X, np.ones(20801), 0.0, 3)
+    assert (len(every), visited) == (153_712, 153_712)  # the candidates of degree 2 and 3
     test, right = attachment(data, "test")
     alone = CombinationLogistic(l1=1.0, degree=1).fit(X, labels)
     model = CombinationLogistic(l1=1.0, degree=3).fit(X, labels)

@@ -45,7 +45,7 @@ from textmill.linear.solvers import minimize
 from textmill.metrics import BinaryCounts, FWeight, ScoreCounts, Utility, named_utility
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import special
-from textmill.optimize import REASONS, Solution, Stopping, minimize_cg, minimize_lbfgs, minimize_owlqn
+from textmill.optimize import REASONS, Reason, Solution, Stopping, minimize_cg, minimize_lbfgs, minimize_owlqn
 from textmill.vectors import TextVectorizer
 
 __all__ = ["UtilityLogistic", "operating_path"]
@@ -261,7 +261,7 @@ class _Run:
     starts: list[dict[str, Any]]
     saturated: float
     iterations: int
-    reason: Any
+    reason: Reason
     trace: list[float]
 
 
@@ -293,7 +293,11 @@ class _Training:
         runs = [self.maximize(whole, usual, start) for start in [*ours, *self.random_starts(whole)]]
         best = max(runs, key=lambda run: -run.value)  # the first of equals
         starts = [
-            {"objective": -run.value, "norm": float(np.linalg.norm(run.theta)), "reason": run.report.reason}
+            {
+                "objective": -run.value,
+                "norm": float(np.linalg.norm(run.theta)),
+                "reason": self.reason(whole, run, usual),
+            }
             for run in runs
         ]
         folds = min(model.n_folds, int(self.positive.sum()), int((~self.positive).sum()))
@@ -339,9 +343,20 @@ class _Training:
             starts,
             float((chance * (1 - chance) < SATURATED).mean()),
             sum(run.report.iterations for run in chosen),
-            chosen[0].report.reason if chosen else "value",
+            self.reason(whole, chosen[0], l2) if chosen else "value",
             [-value for value in chosen[0].report.values] if chosen else [value],
         )
+
+    def reason(self, objective: SmoothedUtility, run: Solution, l2: float) -> Reason:
+        """Why a run ended; without a penalty one that would gain by longer weights did so on the way to infinity.
+
+        The utility is flat out there, so that a run may stop by its gradient long before the bound on the norm.
+        """
+        reason = run.report.reason
+        if l2 > 0 or self.model.l1 > 0 or reason not in ("gradient", "value", "line_search") or not run.theta.any():
+            return reason
+        values = [objective(length * run.theta)[0] for length in (1.0, 2.0, 4.0, 8.0)]
+        return "unbounded" if values == sorted(values) else reason
 
     def objective(self, part: Any) -> SmoothedUtility:
         gamma = self.model._gammas()[-1]

@@ -22,15 +22,17 @@ Reference: Okanohara & Tsujii (2009), Learning combination features with L1 regu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from textmill._native import base
 from textmill._native import linear as native
-from textmill.arrays import Floats, Ids
-from textmill.corpus import NamedFeatures, csr_arrays
+from textmill.arrays import Floats, Ids, Ints
+from textmill.corpus import NamedFeatures, check_bags, csr_arrays
 from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.linear.classifier import LinearClassifier, Weights, labels_of, row_weights
 from textmill.linear.logistic import NotConverged
@@ -41,6 +43,9 @@ from textmill.vectors import TextVectorizer
 
 __all__ = ["CombinationLogistic", "find_violators"]
 
+_BY_COLUMNS = ("auto", "vertical")  # searches that read the rows by column
+_METHODS = (*_BY_COLUMNS, "examples", "erasing")
+
 _SLACK = 1e-5  # a gradient must exceed l1 by this share: the solver's own tolerance lies below
 _ROUNDS = 1000
 _MOST_SLACK = 1e-3
@@ -48,6 +53,8 @@ _NEAR = 0.9  # share of l1 that the gradients of the first round have: those nea
 _FIRST = 1e-3  # tolerance of the first optimisation; it falls by ten with each round
 _GAP = 5e-5  # relative duality gap over all combinations that is asked for at the end
 _FINEST = 1e-13
+_MOST_GROWTH = 500.0  # logarithm of what values above 1 make of a feature in a combination
+_NO_ARRAYS = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0)
 
 
 class CombinationLogistic(LinearClassifier):
@@ -59,7 +66,8 @@ class CombinationLogistic(LinearClassifier):
         degree: Features in a combination at most; 1 for original features only.
         intercept: "penalized", as another feature that is always there; "free" of penalty; or "none".
         batch: Combinations grafted in one round at most, those of the largest gradients; None for all violators.
-        method: Search for violators: "vertical", "examples" (Algorithm 2 of the paper), or "auto".
+        method: Search for violators: "vertical", "examples" (Algorithm 2 of the paper), "erasing" (the same with less
+            memory and a second pass), or "auto".
         class_weight: As for `LogisticRegression`.
         vectorizer: As for `LogisticRegression`.
         tolerance: Duality gap, relative to the objective, to which each round is optimised; an iteration that gains
@@ -140,8 +148,8 @@ class CombinationLogistic(LinearClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows and labels: original features first, then combinations until none violates optimality."""
-        grafting = self._grafting(X, y, sample_weight, float(self.l1))
-        grafting.run(self)
+        check_range("l1", self.l1, above=0, below=np.inf)
+        self._grafting(X, y, sample_weight, float(self.l1)).run(self)
         return self
 
     def path(
@@ -165,13 +173,14 @@ class CombinationLogistic(LinearClassifier):
         """
         check_range("steps", steps, at_least=2, whole=True)
         check_range("ratio", ratio, above=0, below=1)
-        grafting = self._grafting(X, y, sample_weight, 1.0)
         if values is None:
-            highest = grafting.highest_slope()
+            highest = self.l1_max(X, y, sample_weight)
             values = np.geomspace(highest, ratio * highest, steps).tolist()
+        for l1 in values:
+            check_range("values", l1, above=0, below=np.inf)
+        grafting = self._grafting(X, y, sample_weight, min(map(float, values), default=1.0))
         run: Solution | None = None
         for l1 in sorted(map(float, values), reverse=True):
-            check_range("values", l1, above=0, below=np.inf)
             model = type(self)(**{**self.get_params(deep=False), "l1": l1})
             model.classes_, model.vectorizer_, model.n_features_ = self.classes_, self.vectorizer_, self.n_features_
             grafting.penalty = Penalty(l1, float(self.l2))
@@ -186,15 +195,14 @@ class CombinationLogistic(LinearClassifier):
         5.0
         """
         model = type(self)(**self.get_params(deep=False))  # another one: this may be fitted to other labels
-        return model._grafting(X, y, sample_weight, 1.0).highest_slope()
+        return model._grafting(X, y, sample_weight, 0.0).highest_slope()
 
-    def _grafting(self, X: Any, y: Any, sample_weight: ArrayLike | None, l1: float) -> _Grafting:
+    def _grafting(self, X: Any, y: Any, sample_weight: ArrayLike | None, lowest: float) -> _Grafting:
         """The training data, once parameters are checked and labels and vectorizer are learnt."""
-        check_range("l1", l1, above=0, below=np.inf)
         check_range("l2", self.l2, at_least=0, below=np.inf)
         check_range("degree", self.degree, at_least=1, at_most=16, whole=True)
         check_choice("intercept", self.intercept, ("penalized", "free", "none"))
-        check_choice("method", self.method, ("auto", "examples", "vertical"))
+        check_choice("method", self.method, _METHODS)
         check_range("tolerance", self.tolerance, at_least=0)
         check_range("max_iter", self.max_iter, at_least=0, whole=True)
         if self.batch is not None:
@@ -203,7 +211,7 @@ class CombinationLogistic(LinearClassifier):
         labels = labels_of(y, rows.shape[0], self.classes_)
         weights = row_weights(sample_weight, labels, self.classes_, self.class_weight)
         self.n_features_ = int(rows.shape[1])
-        return _Grafting(self, rows, labels, weights, l1)
+        return _Grafting(self, rows, labels, weights, lowest)
 
     def strongest(self, k: int = 20) -> Weights:
         """Return the weights of largest size, of each class k, with the names of the features joined by " & "."""
@@ -251,29 +259,51 @@ class CombinationLogistic(LinearClassifier):
 class _Grafting:
     """One fit: rows, the combinations grafted so far, and the problem over their columns.
 
-    Columns are those of X, then one of ones for a penalised intercept, then the combinations in the order of grafting.
+    Columns are those of X that matter, `useful`, then one of ones for a penalised intercept, then the combinations in
+    the order of grafting. A residual lies between 0 and the weight of its row, on the side of its label, so the
+    gradient of a feature is never above its sum of x over the rows of one label. Where that is at most `lowest`, the
+    least penalty, the feature never has a weight, nor has a combination with it: rare features are left out, exactly.
     """
 
-    def __init__(self, model: CombinationLogistic, rows: Any, labels: Ids, weights: Floats, l1: float) -> None:
-        self.rows, self.method, self.batch, self.max_iter = rows, model.method, model.batch, int(model.max_iter)
+    def __init__(self, model: CombinationLogistic, rows: Any, labels: Ids, weights: Floats, lowest: float) -> None:
+        self.method, self.batch, self.max_iter = model.method, model.batch, int(model.max_iter)
         self.degree, self.tolerance = int(model.degree), float(model.tolerance)
         self.bias = model.intercept == "penalized"
-        self.penalty = Penalty(l1, float(model.l2))
+        self.penalty = Penalty(lowest, float(model.l2))
         self.slack = min(max(_SLACK, self.tolerance), _MOST_SLACK)
-        self.problem = _Grown(
-            rows,
-            labels,
-            len(model.classes_),
-            weights,
-            intercept=model.intercept == "free",
-            threads=effective_jobs(model.n_jobs),
-        )
         self.jobs = effective_jobs(model.n_jobs)  # of the search, which may be long for few rows
+        self.arrays, self.columns = csr_arrays(rows, np.float64), int(rows.shape[1])
+        self.negative = bool(rows.nnz) and float(self.arrays[2].min()) < 0
+        classes, free = len(model.classes_), model.intercept == "free"
+        self.useful = self._possible(labels, classes, weights, lowest)
+        self.problem = _Grown(
+            rows, labels, classes, weights, intercept=free, threads=self.jobs, arrays=self.arrays, useful=self.useful
+        )
+        if self.method in _BY_COLUMNS:
+            self.arrays = _NO_ARRAYS  # all is in the columns
         if self.bias:
             self.problem.add_ones()
         self.combinations = np.empty((0, self.degree), np.int32)
-        self.grafted = np.empty(0, np.uint64)  # their keys
+        self.grafted = self._keys(self.combinations)  # sorted
         self.residual = np.empty((self.problem.margins, self.problem.rows))
+
+    def _possible(self, labels: Ids, classes: int, weights: Floats, lowest: float) -> Ids:
+        """The features that may have a weight, or be in a combination that has one."""
+        offsets, indices, values = self.arrays
+        if lowest <= 0:
+            return np.arange(self.columns, dtype=np.int32)
+        sizes = np.abs(values) if self.negative else values
+        growth = (self.degree - 1) * math.log(max(1.0, float(sizes.max(initial=0.0))))
+        if growth > _MOST_GROWTH:
+            return np.arange(self.columns, dtype=np.int32)
+        sums = np.empty((2, self.columns))
+        sides = (weights, np.zeros_like(weights))  # one-sided sums are those of values above 0 and two classes
+        if classes == 2 and not self.negative:
+            sides = (np.where(labels == 1, weights, 0.0), np.where(labels == 1, 0.0, weights))
+        for side, sum_of in zip(sides, sums, strict=True):
+            base.csr_transposed_vector(offsets, indices, sizes, self.columns, side, sum_of, self.jobs)
+        bound = sums.max(axis=0) * (1 + 1e-9)
+        return np.flatnonzero(bound > lowest * math.exp(-growth)).astype(np.int32)
 
     def highest_slope(self) -> float:
         """The largest gradient of a combination when all weights are zero."""
@@ -337,34 +367,64 @@ class _Grafting:
         """Combinations outside the model with a gradient above the threshold at the residuals, for any class."""
         if self.degree == 1:
             return np.empty((0, 1), np.int32), np.empty(0), 0, 0
-        parts = [
-            find_violators(self.rows, row, threshold, self.degree, method=self.method, n_jobs=self.jobs)
-            for row in self.residual
-        ]
+        parts = [self._violators_of(row, threshold) for row in self.residual]
         visits = sum(part[2] for part in parts), sum(part[3] for part in parts)
         if len(parts) == 1:  # already sorted, each once
             features, gradient = parts[0][:2]
         else:  # of every combination the class with the largest gradient
             features, gradient = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-            keys = self._keys(features)
-            order = np.lexsort((-np.abs(gradient), keys))
-            first = order[np.concatenate([[True], np.diff(keys[order]) != 0])] if len(order) else order
-            features, gradient = features[first], gradient[first]
-        new = ~np.isin(self._keys(features), self.grafted)
+            order = np.argsort(-np.abs(gradient), kind="stable")
+            keys = self._keys(features[order])
+            by_key = np.argsort(keys, kind="stable")
+            first = np.ones(len(order), np.bool_)
+            first[1:] = keys[by_key[1:]] != keys[by_key[:-1]]
+            order = order[by_key[first]]
+            features, gradient = features[order], gradient[order]
+        new = ~self._is_grafted(features)
         return features[new], gradient[new], *visits
 
+    def _violators_of(self, residual: Floats, threshold: float) -> tuple[Ids, Floats, int, int]:
+        """Combinations of useful features with a gradient above the threshold, for one class."""
+        if self.method in _BY_COLUMNS:
+            answer = native.search_vertical(
+                self.problem.design, len(self.useful), residual, threshold, self.degree, self.negative, self.jobs
+            )
+        else:
+            as_given = np.empty_like(residual)
+            as_given[self.problem.order] = residual
+            answer = native.search_examples(
+                *self.arrays, self.columns, as_given, threshold, self.degree, self.negative, self.method == "erasing"
+            )
+            there = answer[0] >= 0
+            answer[0][there] = np.searchsorted(self.useful, answer[0][there])
+        features, gradient, visited, stored = answer
+        return features.reshape(-1, self.degree), gradient, visited, stored
+
     def _keys(self, combinations: Ids) -> Any:
-        """A number for each combination; the search refuses spaces of 2^63 and more."""
-        base, keys = np.uint64(self.rows.shape[1] + 1), np.zeros(len(combinations), np.uint64)
-        for column in combinations.T:
-            keys = keys * base + (column + 1).astype(np.uint64)
-        return keys
+        """Each combination as one value that sorts: a number, or where those do not suffice its bytes."""
+        every = len(self.useful) + 1
+        if every**self.degree < 1 << 63:
+            keys = np.zeros(len(combinations), np.int64)
+            for column in combinations.T:
+                keys = keys * every + column + 1
+            return keys
+        names = (combinations + 1).astype(">i4")  # as bytes they sort like numbers
+        return np.ascontiguousarray(names).view(f"V{4 * self.degree}").ravel()
+
+    def _is_grafted(self, combinations: Ids) -> Any:
+        """Which of them, sorted, are grafted already."""
+        keys = self._keys(combinations)
+        at = np.searchsorted(self.grafted, keys)
+        mask = np.zeros(len(keys), np.bool_)
+        inside = at < len(self.grafted)
+        mask[inside] = self.grafted[at[inside]] == keys[inside]
+        return mask
 
     def _graft(self, combinations: Ids) -> None:
         """Add the columns of combinations."""
         self.problem.graft(combinations)
         self.combinations = np.concatenate([self.combinations, combinations])
-        self.grafted = np.concatenate([self.grafted, self._keys(combinations)])
+        self.grafted = np.sort(np.concatenate([self.grafted, self._keys(combinations)]))
 
     def _certificate(self, run: Solution, sizes: Floats) -> Certificate:
         """The certificate over the whole space, `sizes` being the gradients that were found outside the model."""
@@ -385,7 +445,7 @@ class _Grafting:
 
     def _finish(self, model: CombinationLogistic, run: Solution, certificate: Certificate, violators: int) -> None:
         """Give the model what was learnt; combinations of weight zero are left out."""
-        originals = self.rows.shape[1]
+        originals = len(self.useful)
         coef, intercept = run.coef, run.intercept.copy()
         if self.bias:
             intercept = coef[:, originals].copy()
@@ -395,7 +455,7 @@ class _Grafting:
         single = active < originals
         features[single, 0] = active[single]
         features[~single] = self.combinations[active[~single] - originals]
-        model.combinations_ = features
+        model.combinations_ = np.where(features < 0, -1, self.useful[features]).astype(np.int32)
         model.coef_, model.intercept_ = np.ascontiguousarray(coef[:, active]), intercept
         model.objective_, model.gap_ = certificate.objective, max(0.0, certificate.gap)
         model.n_iter_ = len(model.searches_)
@@ -407,7 +467,31 @@ class _Grafting:
 
 
 class _Grown(Problem):
-    """A problem over columns that become more; margins come from the columns that have weights."""
+    """A problem over columns that become more; margins come from the columns that have weights.
+
+    Rows come by their commonest column, `order`, and labels and weights with them.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        labels: Ids,
+        classes: int,
+        weights: Floats,
+        *,
+        intercept: bool,
+        threads: int,
+        arrays: tuple[Ints, Ids, Floats],
+        useful: Ids,
+    ) -> None:
+        self.order = native.rows_by_commonest_column(X.shape[1], *arrays[:2])
+        labels, weights = labels[self.order], weights[self.order]
+        super().__init__(X, labels, classes, weights, intercept=intercept, threads=threads, arrays=arrays)
+        number = np.full(self.columns, -1, np.int32)
+        number[useful] = np.arange(len(useful), dtype=np.int32)
+        self.design = native.Design(self.columns, *arrays, self.threads, number, self.order)
+        self.columns = len(useful)
+        self.offsets, self.indices, self.values = _NO_ARRAYS
 
     def add_ones(self) -> None:
         self.design.add_ones()
@@ -439,12 +523,18 @@ def find_violators(
     >>> features.tolist(), gradient.tolist()
     ([[0, 1]], [1.25])
     """
-    offsets, indices, values = csr_arrays(X, np.float64)
-    if len(residual) != X.shape[0]:
-        raise DataError(f"X has {X.shape[0]} rows but there are {len(residual)} residuals; pass one per row")
-    negative = bool(len(values)) and float(values.min()) < 0
-    features, gradient, visited, stored = native.search(
-        offsets, indices, values, X.shape[1], np.ascontiguousarray(residual), float(threshold), degree, negative,
-        method != "examples", effective_jobs(n_jobs),
-    )  # fmt: skip
+    rows = check_bags(X, negative=True)
+    check_choice("method", method, _METHODS)
+    if len(residual) != rows.shape[0]:
+        raise DataError(f"X has {rows.shape[0]} rows but there are {len(residual)} residuals; pass one per row")
+    arrays, columns, jobs = csr_arrays(rows, np.float64), rows.shape[1], effective_jobs(n_jobs)
+    negative = bool(rows.nnz) and float(arrays[2].min()) < 0
+    residual = np.ascontiguousarray(residual, np.float64)
+    if method in _BY_COLUMNS:
+        design = native.Design(columns, *arrays, jobs)
+        answer = native.search_vertical(design, columns, residual, float(threshold), degree, negative, jobs)
+    else:
+        erasing = method == "erasing"
+        answer = native.search_examples(*arrays, columns, residual, float(threshold), degree, negative, erasing)
+    features, gradient, visited, stored = answer
     return features.reshape(-1, degree), gradient, visited, stored

@@ -26,10 +26,10 @@ import numpy as np
 
 from textmill._native import base
 from textmill._native import linear as native
-from textmill.arrays import Floats, Ids
+from textmill.arrays import Floats, Ids, Ints
 from textmill.corpus import csr_arrays
 
-__all__ = ["Certificate", "Penalty", "Problem"]
+__all__ = ["Certificate", "Optimality", "Penalty", "Problem"]
 
 _NONE = np.empty(0)
 _NO_ROWS = np.empty((0, 0))
@@ -87,14 +87,41 @@ class Certificate:
         ).replace(f"({self.relative_gap:.2g})", f"({100 * self.relative_gap:.2g}%)")
 
 
+@dataclass(frozen=True, slots=True)
+class Optimality:
+    """What a certificate is made of, but for the dual value: loss, objective, largest slope, violation.
+
+    `excess` is the sum of squares of slopes above l1, `active` the number of weights that are not zero, and `factor`
+    that of the dual variables.
+    """
+
+    loss: float
+    objective: float
+    highest: float
+    violation: float
+    excess: float
+    active: int
+    factor: float
+
+
 class Problem:
     """Rows with labels and weights, in memory.
 
     `margins` is 1 for two classes, else the number of classes; weights are margins x columns, intercepts (margins,).
     """
 
-    def __init__(self, X: Any, labels: Ids, classes: int, weights: Floats, *, intercept: bool, threads: int) -> None:
-        self.offsets, self.indices, self.values = csr_arrays(X, np.float64)
+    def __init__(
+        self,
+        X: Any,
+        labels: Ids,
+        classes: int,
+        weights: Floats,
+        *,
+        intercept: bool,
+        threads: int,
+        arrays: tuple[Ints, Ids, Floats] | None = None,
+    ) -> None:
+        self.offsets, self.indices, self.values = csr_arrays(X, np.float64) if arrays is None else arrays
         self.rows, self.columns = X.shape
         self.labels, self.classes, self.weights = labels, classes, weights
         self.margins = 1 if classes == 2 else classes
@@ -160,18 +187,37 @@ class Problem:
 
     def certify(self, loss: float, residual: Floats, slopes: Floats, coef: Floats, penalty: Penalty) -> Certificate:
         """The certificate at residuals and slopes that are there already."""
+        return self.certified(self.optimality(loss, slopes, coef, penalty), residual, penalty)
+
+    def optimality(self, loss: float, slopes: Floats, coef: Floats, penalty: Penalty) -> Optimality:
+        """Objective and optimality conditions at slopes that are there already."""
         l1, l2 = penalty.l1, penalty.l2
         highest, violation, excess, norm, square, active = native.optimality(
             slopes.ravel(), coef.ravel(), l1, l2, self.threads
         )
-        objective = loss + l1 * norm + l2 / 2 * square
-        if l2 > 0:
-            dual = self.entropy(residual, 1.0) - excess / (2 * l2)
-        elif l1 > 0:
-            dual = self.entropy(residual, min(1.0, l1 / highest) if highest > 0 else 1.0)
+        factor = l1 / highest if l2 == 0 and highest > l1 else 1.0
+        return Optimality(loss, loss + l1 * norm + l2 / 2 * square, highest, violation, excess, active, factor)
+
+    def certified(self, state: Optimality, residual: Floats, penalty: Penalty) -> Certificate:
+        """The certificate, with the dual value at the residuals."""
+        if penalty.l1 == penalty.l2 == 0 and state.highest > 0:
+            dual = -np.inf
         else:
-            dual = -np.inf if highest > 0 else self.entropy(residual, 1.0)
-        return Certificate(objective, float(dual), violation, highest, active)
+            dual = self.entropy(residual, state.factor)
+            if penalty.l2 > 0:
+                dual -= state.excess / (2 * penalty.l2)
+        return Certificate(state.objective, float(dual), state.violation, state.highest, state.active)
+
+    def may_be_optimal(self, state: Optimality, margin: Floats, residual: Floats, tolerance: float) -> bool:
+        """Whether the gap may be within the tolerance, without logarithms: False is certain.
+
+        The entropy of factor a is concave in a, at a = 1 it is loss + z . r and its slope z . r, so it is at most
+        loss + a z . r. That is of two classes; of more the answer is True.
+        """
+        if self.margins > 1:
+            return True
+        highest_dual = state.loss + state.factor * base.dot(margin[0], residual[0])
+        return bool(state.objective - highest_dual <= (tolerance + 1e-12) * abs(state.objective))
 
     def settle_intercept(self, margin: Floats, residual: Floats, intercept: Floats) -> None:
         """Move the intercepts, and the margins with them, until the residuals of every class add up to zero."""

@@ -88,11 +88,12 @@ def minimize(
     tolerance: float,
     max_iter: int,
     candidates: Ids | None = None,
-    watch: Watch = lambda iteration, certificate: None,
+    watch: Watch | None = None,
 ) -> Solution:
     """The weights of least objective, from those of `start` on; `candidates` are the columns that may have weights.
 
-    `watch` is called after every iteration with its number and certificate.
+    `watch` is called after every iteration with its number and certificate; without it proximal Newton takes the dual
+    value only where the gap may be small enough to end.
     """
     if start is None:
         start = Solution(np.zeros((problem.margins, problem.columns)), np.zeros(problem.margins))
@@ -111,21 +112,23 @@ def minimize(
     ):
         return run
     if problem.margins == 1 and penalty.l1 == 0 and penalty.l2 > 0 and candidates is None:
-        _binary_newton(problem, penalty, run, tolerance, max_iter, watch)
+        _binary_newton(problem, penalty, run, tolerance, max_iter, watch or _unseen)
         return run
-    solve = _descend if penalty.l1 > 0 or candidates is not None else _newton
-    if solve is _newton and penalty.l2 > 0 and max_iter and not run.coef.any():
+    if penalty.l1 > 0 or candidates is not None:
+        _descend(problem, penalty, run, tolerance, max_iter, candidates, watch)
+        return run
+    if penalty.l2 > 0 and max_iter and not run.coef.any():
         scale = base.dot(problem.values, problem.values) / max(problem.rows, 1)
         for factor in _CONTINUED if penalty.l2 < _WEAK * scale else ():
             rough = Solution(run.coef, run.intercept)
-            _newton(problem, Penalty(0.0, factor * penalty.l2), rough, max(_ROUGH, tolerance), max_iter, None, _unseen)
+            _newton(problem, Penalty(0.0, factor * penalty.l2), rough, max(_ROUGH, tolerance), max_iter, _unseen)
             run.coef, run.intercept = rough.coef, rough.intercept
-    solve(problem, penalty, run, tolerance, max_iter, candidates, watch)
+    _newton(problem, penalty, run, tolerance, max_iter, watch or _unseen)
     return run
 
 
 def _unseen(iteration: int, certificate: Certificate) -> None:
-    """Iterations on the way to a penalty are not shown."""
+    """Iterations that nobody looks at, and those on the way to a penalty."""
 
 
 def _descend(
@@ -135,12 +138,12 @@ def _descend(
     tolerance: float,
     max_iter: int,
     candidates: Ids | None,
-    watch: Watch,
+    watch: Watch | None,
 ) -> None:
     """Proximal Newton steps on working sets."""
     margin = problem.margin(run.coef, run.intercept) if run.margin is None else run.margin
     residual = np.empty_like(margin)
-    curvature = np.empty(problem.rows)
+    curvature, scratch = np.empty(problem.rows), np.empty((2, problem.rows))
     run.margin, run.residual = margin, residual
     run.loss = problem.loss(margin, residual, curvature)
     if problem.intercept:
@@ -152,28 +155,34 @@ def _descend(
             left_out = np.ones(problem.columns, np.bool_)
             left_out[candidates] = False
             slopes[:, left_out] = 0.0
-        now = run.certificate = problem.certify(run.loss, residual, slopes, run.coef, penalty)
-        run.trace.append(now.objective)
-        watch(iteration, now)
+        state = problem.optimality(run.loss, slopes, run.coef, penalty)
+        run.trace.append(state.objective)
         free = float(np.abs(residual.sum(axis=1)).max()) if problem.intercept else 0.0
-        if now.relative_gap <= tolerance and free <= max(tolerance, 1e-12) * problem.weights.sum():
-            run.reason = "gap"
-            return
-        if iteration and run.trace[-2] - now.objective <= max(_SETTLED * tolerance, 1e-15) * abs(now.objective):
-            run.reason = "decrease"
-            return
-        if iteration == max_iter:
-            return
-        highest = now.slope
+        settled = free <= max(tolerance, 1e-12) * problem.weights.sum()
+        little = iteration > 0 and run.trace[-2] - state.objective <= max(_SETTLED * tolerance, 1e-15) * abs(
+            state.objective
+        )
+        last = little or iteration == max_iter
+        if last or watch is not None or (settled and problem.may_be_optimal(state, margin, residual, tolerance)):
+            run.certificate = now = problem.certified(state, residual, penalty)
+            if watch is not None:
+                watch(iteration, now)
+            if settled and now.relative_gap <= tolerance:
+                run.reason = "gap"
+                return
+            if last:
+                run.reason = "decrease" if little else run.reason
+                return
+        highest = state.highest
         if penalty.l2 > 0:
             slopes += penalty.l2 * run.coef
             highest = base.largest_magnitude(slopes.ravel())
         floor = penalty.l1 if iteration else max(penalty.l1, _FIRST * highest)
-        enough = _ENOUGH * tolerance * abs(now.objective)
+        enough = _ENOUGH * tolerance * abs(state.objective)
         for c, row in enumerate(slopes):
             listed = native.working_set(row, run.coef[c], floor, problem.threads)
             run.loss = _class_step(
-                problem, penalty, run, c, listed, row, margin, residual, curvature, run.loss, enough, iteration
+                problem, penalty, run, c, listed, row, margin, residual, curvature, scratch, run.loss, enough, iteration
             )
 
 
@@ -187,13 +196,14 @@ def _class_step(
     margin: Floats,
     residual: Floats,
     curvature: Floats,
+    scratch: Floats,
     loss: float,
     enough: float,
     seed: int,
 ) -> float:
     """One Newton step for the weights of a class in its working set; returns the loss after it.
 
-    Residuals and, of two classes, curvatures are those of the margins, before and after.
+    Residuals and, of two classes, curvatures are those of the margins, before and after; scratch is 2 x rows.
     """
     threads = problem.threads
     if problem.margins > 1:
@@ -209,7 +219,7 @@ def _class_step(
     free = -float(residual[c].sum()) if problem.intercept else 0.0
     if not len(listed) and free == 0.0:
         return loss
-    step, change = np.empty(len(listed)), np.empty(problem.rows)
+    step, (change, begin) = np.empty(len(listed)), scratch
     _, shift = native.descend(
         problem.design, listed, weight, slope, bend, curvature, penalty.l1, penalty.l2, problem.intercept, free,
         _SWEEPS, _ACCURACY, enough, seed, step, change, threads,
@@ -219,7 +229,8 @@ def _class_step(
         base.dot(slope, step) + free * shift + penalty.l1 * float(np.abs(weight + step).sum() - np.abs(weight).sum())
     )
     before = loss + penalty.value(weight)
-    size, begin = 1.0, margin[c].copy()
+    size = 1.0
+    begin[:] = margin[c]
     for _ in range(_TRIALS):
         np.multiply(change, size, out=margin[c])
         margin[c] += begin
@@ -345,7 +356,6 @@ def _newton(
     run: Solution,
     tolerance: float,
     max_iter: int,
-    candidates: Ids | None,
     watch: Watch,
 ) -> None:
     """Newton steps within a trust region."""
