@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/all_of.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
 #include "linear/combinations.h"
@@ -84,16 +85,6 @@ double binary_entropy(Reals residual, Reals weight, double factor, std::size_t t
   require(residual.size() == weight.size(), "weight needs ", residual.size(), " entries");
   nb::gil_scoped_release nogil;
   return linear::binary_entropy(view(residual), view(weight), factor, threads);
-}
-
-std::tuple<double, double, double, double> smoothed_counts(Reals margin, Ids label, Reals weight, double gamma,
-                                                           Out<double, 1> miss, std::size_t threads) {
-  const std::size_t n = margin.size();
-  require(label.size() == n && weight.size() == n && miss.size() == n, "label, weight and miss need ", n, " entries");
-  nb::gil_scoped_release nogil;
-  const auto [hits, misses, alarms, rejections] =
-      linear::smoothed_counts(view(margin), view(label), view(weight), gamma, view(miss), threads);
-  return {hits, misses, alarms, rejections};
 }
 
 double smoothed_slopes(Out<double, 1> miss, Ids label, Reals weight, double gain_negative, double gain_positive,
@@ -298,14 +289,45 @@ struct Rows {
   linear::RowPasses passes;
 };
 
-void make_rows(Rows* self, std::size_t columns, In<std::int64_t, 1> offsets, Ids indices, Reals values) {
+void make_rows(Rows* self, std::size_t columns, In<std::int64_t, 1> offsets, Ids indices, Reals values,
+               std::size_t threads) {
   check_offsets(view(offsets), values.size(), "rows");
   require(indices.size() == values.size(), "there must be a value for each index");
-  bool inside = true;
-  for (const std::int32_t j : view(indices)) inside &= j >= 0 && static_cast<std::size_t>(j) < columns;
+  const std::span<const std::int32_t> ids = view(indices);
+  const bool inside = base::all_of(
+      0, ids.size(), threads, [&](std::size_t e) { return ids[e] >= 0 && static_cast<std::size_t>(ids[e]) < columns; });
   require(inside, "columns must lie below ", columns);
-  const base::Csr<std::int64_t, double> x{offsets.size() - 1, columns, view(offsets), view(indices), view(values)};
+  const base::Csr<std::int64_t, double> x{offsets.size() - 1, columns, view(offsets), ids, view(values)};
   new (self) Rows{offsets, indices, values, linear::RowPasses(x)};
+}
+
+void row_squares(const Rows& x, Out<double, 1> out, std::size_t threads) {
+  require(out.size() == x.passes.rows(), "squares need ", x.passes.rows(), " entries");
+  nb::gil_scoped_release nogil;
+  x.passes.squares(view(out), threads);
+}
+
+std::tuple<double, double, double, double> smoothed_counts(const Rows& x, Reals theta, Ids label, Reals weight,
+                                                           double gamma, Out<double, 1> miss, std::size_t threads) {
+  const std::size_t n = x.passes.rows();
+  require(theta.size() == x.passes.columns() + 1, "theta needs ", x.passes.columns() + 1, " entries");
+  require(label.size() == n && weight.size() == n && miss.size() == n, "label, weight and miss need ", n, " entries");
+  nb::gil_scoped_release nogil;
+  const std::span<const double> all = view(theta);
+  const auto [hits, misses, alarms, rejections] =
+      x.passes.smoothed_counts(all.subspan(1), all[0], view(label), view(weight), gamma, view(miss), threads);
+  return {hits, misses, alarms, rejections};
+}
+
+void smoothed_gradient(Rows& x, Reals miss, Ids label, Reals weight, double gain_negative, double gain_positive,
+                       Out<double, 1> gradient, std::size_t threads) {
+  const std::size_t n = x.passes.rows();
+  require(gradient.size() == x.passes.columns() + 1, "gradient needs ", x.passes.columns() + 1, " entries");
+  require(label.size() == n && weight.size() == n && miss.size() == n, "label, weight and miss need ", n, " entries");
+  nb::gil_scoped_release nogil;
+  const std::span<double> all = view(gradient);
+  all[0] = x.passes.smoothed_slopes(view(miss), view(label), view(weight), gain_negative, gain_positive, all.subspan(1),
+                                    threads);
 }
 
 void row_sums(Rows& x, Reals residual, Reals row_curvature, Out<double, 1> slope, Out<double, 1> square,
@@ -362,7 +384,13 @@ void bind_linear(nb::module_& m) {
       .def_prop_ro("columns", [](const Design& x) { return x.columns(); })
       .def_prop_ro("entries", [](const Design& x) { return x.entries(); });
   nb::class_<Rows>(m, "Rows", "Compressed sparse rows, checked once, for passes whose results are sums by column.")
-      .def("__init__", &make_rows, "columns"_a, "offsets"_a, "indices"_a, "values"_a)
+      .def("__init__", &make_rows, "columns"_a, "offsets"_a, "indices"_a, "values"_a, "threads"_a)
+      .def("squares", &row_squares, "out"_a.noconvert(), "threads"_a, "Fill out with the squared lengths of the rows.")
+      .def("smoothed_counts", &smoothed_counts, "theta"_a, "label"_a, "weight"_a, "gamma"_a, "miss"_a.noconvert(),
+           "threads"_a, "Hits, misses, false alarms and rejections of smoothed decisions; fills miss.")
+      .def("smoothed_gradient", &smoothed_gradient, "miss"_a, "label"_a, "weight"_a, "gain_negative"_a,
+           "gain_positive"_a, "gradient"_a.noconvert(), "threads"_a,
+           "Fill gradient with the slopes by intercept and weights.")
       .def("sums", &row_sums, "residual"_a, "row_curvature"_a, "slope"_a.noconvert(), "square"_a.noconvert(),
            "threads"_a, "Fill slope with X^T r and square with the sums of x^2 d, unless empty.")
       .def("newton_step", &newton_step, "gradient"_a, "diagonal"_a, "row_curvature"_a, "l2"_a, "intercept"_a,
@@ -377,8 +405,6 @@ void bind_linear(nb::module_& m) {
         "curvature"_a.noconvert(), "threads"_a, "Loss of two classes; fills residual and curvature unless empty.");
   m.def("binary_entropy", &binary_entropy, "residual"_a, "weight"_a, "factor"_a, "threads"_a,
         "Weighted entropy of two classes between the labels and the model.");
-  m.def("smoothed_counts", &smoothed_counts, "margin"_a, "label"_a, "weight"_a, "gamma"_a, "miss"_a.noconvert(),
-        "threads"_a, "Hits, misses, false alarms and rejections of smoothed decisions; fills miss.");
   m.def("smoothed_slopes", &smoothed_slopes, "miss"_a.noconvert(), "label"_a, "weight"_a, "gain_negative"_a,
         "gain_positive"_a, "threads"_a, "Turn miss into slopes by the margins; returns their sum.");
   m.def("softmax_loss", &softmax_loss, "margin"_a, "label"_a, "weight"_a, "residual"_a.noconvert(), "threads"_a,

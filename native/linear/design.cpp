@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/all_of.h"
 #include "base/message.h"
 #include "base/parallel.h"
 #include "linear/dots.h"
@@ -16,13 +17,15 @@ constexpr std::size_t kEntriesPerPart = 1 << 16;  // fewer are turned round by o
 
 // Throws where rows are not what base::Csr promises; returns the number of entries.
 std::size_t checked_entries(std::size_t rows, std::size_t columns, std::span<const std::int64_t> offsets,
-                            std::span<const std::int32_t> indices) {
+                            std::span<const std::int32_t> indices, std::size_t threads) {
   if (offsets.size() != rows + 1 || offsets[0] != 0)
     base::refuse_with({"indptr must hold ", rows + 1, " offsets from 0"});
   for (std::size_t i = 0; i < rows; ++i)
     if (offsets[i + 1] < offsets[i]) base::refuse_with({"indptr falls at row ", i});
   const auto entries = static_cast<std::size_t>(offsets[rows]);
   if (entries > indices.size()) base::refuse_with({"there are ", indices.size(), " indices for ", entries, " entries"});
+  const auto inside = [&](std::size_t e) { return indices[e] >= 0 && static_cast<std::size_t>(indices[e]) < columns; };
+  if (base::all_of(0, entries, threads, inside)) return entries;
   for (std::size_t e = 0; e < entries; ++e)
     if (indices[e] < 0 || static_cast<std::size_t>(indices[e]) >= columns)
       base::refuse_with({"entry ", e, " has column ", indices[e], ", the matrix has ", columns, " columns"});
@@ -35,7 +38,7 @@ Design::Design(std::size_t rows, std::size_t columns, std::span<const std::int64
                std::span<const std::int32_t> indices, std::span<const double> values,
                std::span<const std::int32_t> number, std::span<const std::int32_t> order, std::size_t threads)
     : rows_(rows) {
-  const std::size_t entries = checked_entries(rows, columns, offsets, indices);
+  const std::size_t entries = checked_entries(rows, columns, offsets, indices, threads);
   if (indices.size() != values.size())
     base::refuse_with({"there are ", indices.size(), " indices and ", values.size(), " values"});
   const bool unit = std::all_of(values.begin(), values.begin() + entries, [](double v) { return v == 1.0; });
@@ -162,7 +165,7 @@ void Design::graft(std::span<const std::int32_t> features, std::size_t degree, s
 std::vector<std::int32_t> rows_by_commonest_column(std::size_t rows, std::size_t columns,
                                                    std::span<const std::int64_t> offsets,
                                                    std::span<const std::int32_t> indices) {
-  const std::size_t entries = checked_entries(rows, columns, offsets, indices);
+  const std::size_t entries = checked_entries(rows, columns, offsets, indices, 1);
   std::vector<std::uint32_t> count(columns, 0), begin(columns + 2, 0);
   for (std::size_t e = 0; e < entries; ++e) ++count[indices[e]];
   std::vector<std::int32_t> commonest(rows), order(rows);

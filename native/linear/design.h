@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "base/bulk.h"
+
 namespace textmill::linear {
 
 class Design {
@@ -40,8 +42,8 @@ class Design {
  private:
   std::size_t rows_;
   std::vector<std::size_t> begin_;  // [m + 1]
-  std::vector<std::int32_t> row_;   // [nnz]
-  std::vector<double> value_;       // [nnz], or none
+  base::Bulk<std::int32_t> row_;    // [nnz]
+  base::Bulk<double> value_;        // [nnz], or none
 };
 
 // Rows by the column of each that is the commonest, so that long columns lie together and are read from end to end.

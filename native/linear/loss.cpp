@@ -89,35 +89,26 @@ double binary_entropy(std::span<const double> residual, std::span<const double> 
 }
 
 std::array<double, 4> smoothed_counts(std::span<const double> margin, std::span<const std::int32_t> label,
-                                      std::span<const double> weight, double gamma, std::span<double> miss,
-                                      std::size_t threads) {
-  const std::size_t rows = margin.size(), blocks = (rows + kRowBlock - 1) / kRowBlock;
-  std::vector<std::array<double, 4>> sums(blocks);
-  base::parallel_for(blocks, threads, [&](std::size_t b) {
-    const std::size_t begin = b * kRowBlock, size = std::min(rows, begin + kRowBlock) - begin;
-    const double* z = margin.data() + begin;
-    double* wrong = miss.data() + begin;
-    base::with_packs([=]<class P>() TEXTMILL_INLINED {
-      base::map<P>({z, size}, {wrong, size}, [=](P x) TEXTMILL_INLINED { return exp(P(-gamma) * abs(x)); });
-    });
-    std::array<double, 4> sum{};
-    for (std::size_t k = 0; k < size; ++k) {
-      const bool positive = label[begin + k] == 1;
-      const double inverse = 1.0 / (1.0 + wrong[k]), far = wrong[k] * inverse;
-      const bool right = positive == (z[k] >= 0);
-      wrong[k] = right ? far : inverse;
-      const double weighted = weight[begin + k], lost = weighted * wrong[k], won = weighted * (right ? inverse : far);
-      sum[0] += positive ? won : 0.0;
-      sum[1] += positive ? lost : 0.0;
-      sum[2] += positive ? 0.0 : lost;
-      sum[3] += positive ? 0.0 : won;
-    }
-    sums[b] = sum;
+                                      std::span<const double> weight, double gamma, std::span<double> miss) {
+  const std::size_t size = margin.size();
+  const double* z = margin.data();
+  double* wrong = miss.data();
+  base::with_packs([=]<class P>() TEXTMILL_INLINED {
+    base::map<P>({z, size}, {wrong, size}, [=](P x) TEXTMILL_INLINED { return exp(P(-gamma) * abs(x)); });
   });
-  std::array<double, 4> total{};
-  for (const auto& part : sums)
-    for (std::size_t c = 0; c < 4; ++c) total[c] += part[c];
-  return total;
+  std::array<double, 4> sum{};
+  for (std::size_t k = 0; k < size; ++k) {
+    const bool positive = label[k] == 1;
+    const double inverse = 1.0 / (1.0 + wrong[k]), far = wrong[k] * inverse;
+    const bool right = positive == (z[k] >= 0);
+    wrong[k] = right ? far : inverse;
+    const double lost = weight[k] * wrong[k], won = weight[k] * (right ? inverse : far);
+    sum[0] += positive ? won : 0.0;
+    sum[1] += positive ? lost : 0.0;
+    sum[2] += positive ? 0.0 : lost;
+    sum[3] += positive ? 0.0 : won;
+  }
+  return sum;
 }
 
 double smoothed_slopes(std::span<double> miss, std::span<const std::int32_t> label, std::span<const double> weight,

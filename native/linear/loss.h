@@ -30,10 +30,9 @@ double binary_entropy(std::span<const double> residual, std::span<const double> 
 
 // Smoothed decisions of two classes: miss [n] = 1 / (1 + exp(gamma |z|)) where the margin is on the right side, else one
 // minus that. Returns the sums of weight (1 - miss) and weight miss over the rows of label 1, then those of weight miss
-// and weight (1 - miss) over the others: hits, misses, false alarms, rejections.
+// and weight (1 - miss) over the others: hits, misses, false alarms, rejections. One thread: for a block of rows.
 std::array<double, 4> smoothed_counts(std::span<const double> margin, std::span<const std::int32_t> label,
-                                      std::span<const double> weight, double gamma, std::span<double> miss,
-                                      std::size_t threads);
+                                      std::span<const double> weight, double gamma, std::span<double> miss);
 
 // Slopes of a function of those counts by gamma z, in the place of miss: weight gain miss (1 - miss), where the gain is
 // that of the row's label. Returns their sum.

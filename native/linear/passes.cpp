@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "linear/dots.h"
+#include "linear/loss.h"
 
 namespace textmill::linear {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr std::size_t kMostLanes = 8;
 constexpr std::size_t kEntriesPerLane = 1 << 13;  // fewer are not worth a sum of their own
 constexpr std::size_t kColumnBlock = 4096;
+constexpr std::size_t kRowBlock = 2048;
 
 template <bool Unit>
 void add_row(const std::int32_t* index, const double* value, std::size_t size, double factor, double* out) {
@@ -104,6 +106,66 @@ double RowPasses::curve(std::span<const double> v, double shift, std::span<const
   };
   unit_ ? pass.template operator()<true>() : pass.template operator()<false>();
   add_lanes(product, threads);
+  double all = 0.0;
+  for (const double part : total) all += part;
+  return all;
+}
+
+void RowPasses::squares(std::span<double> out, std::size_t threads) const {
+  base::parallel_blocks(x_.rows, kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      double sum = 0.0;
+      for (auto e = x_.offsets[i]; e < x_.offsets[i + 1]; ++e) sum += x_.values[e] * x_.values[e];
+      out[i] = sum;
+    }
+  });
+}
+
+std::array<double, 4> RowPasses::smoothed_counts(std::span<const double> v, double shift,
+                                                 std::span<const std::int32_t> label, std::span<const double> weight,
+                                                 double gamma, std::span<double> miss, std::size_t threads) const {
+  std::vector<std::array<double, 4>> sums((x_.rows + kRowBlock - 1) / kRowBlock);
+  const auto pass = [&]<bool Unit>(std::size_t begin, std::size_t end) {
+    std::array<double, kRowBlock> margin;
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto at = x_.offsets[i];
+      const std::size_t size = x_.offsets[i + 1] - at;
+      margin[i - begin] = dot<Unit>(x_.indices.data() + at, x_.values.data() + at, size, v.data()) + shift;
+    }
+    const std::size_t size = end - begin;
+    sums[begin / kRowBlock] = linear::smoothed_counts(std::span(margin).first(size), label.subspan(begin, size),
+                                                      weight.subspan(begin, size), gamma, miss.subspan(begin, size));
+  };
+  base::parallel_blocks(x_.rows, kRowBlock, threads, [&](std::size_t begin, std::size_t end) {
+    unit_ ? pass.template operator()<true>(begin, end) : pass.template operator()<false>(begin, end);
+  });
+  std::array<double, 4> total{};
+  for (const auto& part : sums)
+    for (std::size_t c = 0; c < 4; ++c) total[c] += part[c];
+  return total;
+}
+
+double RowPasses::smoothed_slopes(std::span<const double> miss, std::span<const std::int32_t> label,
+                                  std::span<const double> weight, double gain_negative, double gain_positive,
+                                  std::span<double> slope, std::size_t threads) {
+  std::vector<double> total(bounds_.size() - 1);
+  const auto pass = [&]<bool Unit>() {
+    by_lane(threads, [&](std::size_t l, std::size_t begin, std::size_t end) {
+      if (l > 0) lane_[l - 1].assign(slope.size(), 0.0);
+      double* sum = l == 0 ? slope.data() : lane_[l - 1].data();
+      if (l == 0) std::fill(slope.begin(), slope.end(), 0.0);
+      double all = 0.0;
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto at = x_.offsets[i];
+        const double s = weight[i] * (label[i] == 1 ? gain_positive : gain_negative) * miss[i] * (1.0 - miss[i]);
+        all += s;
+        if (s != 0.0) add_row<Unit>(x_.indices.data() + at, x_.values.data() + at, x_.offsets[i + 1] - at, s, sum);
+      }
+      total[l] = all;
+    });
+  };
+  unit_ ? pass.template operator()<true>() : pass.template operator()<false>();
+  add_lanes(slope, threads);
   double all = 0.0;
   for (const double part : total) all += part;
   return all;

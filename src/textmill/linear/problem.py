@@ -136,7 +136,7 @@ class Problem:
     @cached_property
     def passes(self) -> Any:
         """The rows as they are, checked, for passes that give sums by column."""
-        return native.Rows(self.columns, self.offsets, self.indices, self.values)
+        return native.Rows(self.columns, self.offsets, self.indices, self.values, self.threads)
 
     def margin(self, coef: Floats, intercept: Floats) -> Floats:
         """z, margins x rows."""

@@ -35,7 +35,6 @@ __all__ = ["BernoulliModel", "SmoothedUtility", "bernoulli_utility", "positives_
 FEW_ENTRIES = 200_000  # of X, for which waking a second thread costs more than it brings
 
 _TALL = 16  # entries of a column, on average, from which sums by column are made row by row
-_NONE = np.empty(0)
 
 BernoulliModel: TypeAlias = Callable[[Floats], tuple[Floats, Callable[[Floats], Floats]]]
 
@@ -91,15 +90,21 @@ class SmoothedUtility:
 
     def margins(self, theta: Floats) -> Floats:
         """x . theta of every row."""
-        theta = np.ascontiguousarray(theta, np.float64)
-        if theta.shape != (self.columns + 1,):
-            raise DataError(f"theta has shape {theta.shape}; pass an intercept and {self.columns} weights")
+        theta = self._checked(theta)
         return np.asarray(self._problem.margin(theta[None, 1:], theta[:1])[0])
 
     def counts(self, theta: Floats) -> Floats:
         """Smoothed hits, misses, false alarms and rejections."""
-        margins, threads = self.margins(theta), self._problem.threads
-        return np.array(native.smoothed_counts(margins, self._labels, self.weights, self.gamma, self._miss, threads))
+        passes, threads = self._problem.passes, self._problem.threads
+        return np.array(
+            passes.smoothed_counts(self._checked(theta), self._labels, self.weights, self.gamma, self._miss, threads)
+        )
+
+    def _checked(self, theta: Floats) -> Floats:
+        theta = np.ascontiguousarray(theta, np.float64)
+        if theta.shape != (self.columns + 1,):
+            raise DataError(f"theta has shape {theta.shape}; pass an intercept and {self.columns} weights")
+        return theta
 
     def hard_counts(self, theta: Floats) -> Floats:
         """Hits, misses, false alarms and rejections of the decisions x . theta > 0."""
@@ -117,11 +122,11 @@ class SmoothedUtility:
         counts = self.counts(theta)
         hit, missed, alarm, rejection = self.utility.gradient(counts).tolist()
         gains = self.gamma * (alarm - rejection), self.gamma * (hit - missed)
-        gradient = np.empty(self.columns + 1)
-        gradient[0] = native.smoothed_slopes(self._miss, self._labels, self.weights, *gains, self._problem.threads)
+        gradient, labels, threads = np.empty(self.columns + 1), self._labels, self._problem.threads
         if self._tall:  # sums by column then stay in the cache while rows pass by
-            self._problem.passes.sums(self._miss, _NONE, gradient[1:], _NONE, self._problem.threads)
+            self._problem.passes.smoothed_gradient(self._miss, labels, self.weights, *gains, gradient, threads)
         else:
+            gradient[0] = native.smoothed_slopes(self._miss, labels, self.weights, *gains, threads)
             np.negative(self._problem.slopes(self._miss[None])[0], out=gradient[1:])
         return float(self.utility.value(counts)), gradient
 

@@ -253,7 +253,7 @@ def _dual(problem: Problem, penalty: Penalty, run: Solution, tolerance: float) -
     offsets, indices, values, threads = problem.offsets, problem.indices, problem.values, problem.threads
     weights, l2, rows, m = problem.weights, penalty.l2, problem.rows, problem.columns
     square, margin, residual = np.empty(rows), np.empty((1, rows)), np.empty((1, rows))
-    base.csr_vector(offsets, indices, values * values, m, np.ones(m), square, threads)
+    problem.passes.squares(square, threads)
     implied, ones = np.full((1, rows), _CONFIDENT), np.ones(rows, np.int32)  # the dual variables stand for its labels
     dual, w = weights * special.expit(-_CONFIDENT), np.zeros(m)
     signed = np.where(problem.labels == 1, dual, -dual) / l2
