@@ -296,14 +296,13 @@ class _Grafting:
         growth = (self.degree - 1) * math.log(max(1.0, float(sizes.max(initial=0.0))))
         if growth > _MOST_GROWTH:
             return np.arange(self.columns, dtype=np.int32)
-        sums = np.empty((2, self.columns))
-        sides = (weights, np.zeros_like(weights))  # one-sided sums are those of values above 0 and two classes
+        bound, one = np.empty(self.columns), np.empty(self.columns)
+        base.csr_transposed_vector(offsets, indices, sizes, self.columns, weights, bound, self.jobs)
         if classes == 2 and not self.negative:
-            sides = (np.where(labels == 1, weights, 0.0), np.where(labels == 1, 0.0, weights))
-        for side, sum_of in zip(sides, sums, strict=True):
-            base.csr_transposed_vector(offsets, indices, sizes, self.columns, side, sum_of, self.jobs)
-        bound = sums.max(axis=0) * (1 + 1e-9)
-        return np.flatnonzero(bound > lowest * math.exp(-growth)).astype(np.int32)
+            second = weights * (labels == 1)
+            base.csr_transposed_vector(offsets, indices, sizes, self.columns, second, one, self.jobs)
+            np.maximum(one, bound - one, out=bound)
+        return np.flatnonzero(bound * (1 + 1e-9) > lowest * math.exp(-growth)).astype(np.int32)
 
     def highest_slope(self) -> float:
         """The largest gradient of a combination when all weights are zero."""
@@ -348,6 +347,7 @@ class _Grafting:
 
     def _optimized(self, start: Solution | None, tolerance: float) -> Solution:
         """The optimum over the combinations grafted so far."""
+        self.residual = np.empty((0, 0))  # what the last one had is not needed any more
         return minimize(self.problem, self.penalty, start, tolerance=tolerance, max_iter=self.max_iter)
 
     def _grown(self, run: Solution) -> Solution:

@@ -92,14 +92,13 @@ def minimize(
 ) -> Solution:
     """The weights of least objective, from those of `start` on; `candidates` are the columns that may have weights.
 
-    `watch` is called after every iteration with its number and certificate; without it proximal Newton takes the dual
-    value only where the gap may be small enough to end.
+    Margins of `start` are taken over, and change. `watch` is called after every iteration with its number and
+    certificate; without it proximal Newton takes the dual value only where the gap may be small enough to end.
     """
     if start is None:
         start = Solution(np.zeros((problem.margins, problem.columns)), np.zeros(problem.margins))
     run = Solution(start.coef.copy(), start.intercept.copy())
-    if start.margin is not None:
-        run.margin = start.margin.copy()
+    run.margin = start.margin
     plain = problem.margins == 1 and not problem.intercept and penalty.l1 == 0 and penalty.l2 > 0
     wide = problem.columns > problem.rows  # then there are fewer dual variables than weights
     if (
