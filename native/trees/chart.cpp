@@ -5,12 +5,14 @@
 #include <limits>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "trees/coarse_chart.h"
 
 namespace textmill::trees {
 namespace {
 
+constexpr std::size_t kPatience = 100'000'000;  // steps of wider searches of a sentence, one or two seconds
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 
 // An item of a cell with its best score and what gave it.
@@ -52,9 +54,11 @@ class Chart {
     std::fill(symbol_.begin(), symbol_.end(), -1);
   }
 
-  // Fills the chart; whether a whole sentence was found. Without shares everything is kept.
+  // Fills the chart; whether a whole sentence was found. Without shares everything is kept. Of `patience` the steps
+  // are taken off; where it is used up, nothing is found.
   bool fill(const Shares* shares, double share, double beam, std::span<const std::int64_t> at,
-            std::span<const std::int32_t> symbol, std::span<const double> score, std::span<const std::int32_t> words);
+            std::span<const std::int32_t> symbol, std::span<const double> score, std::span<const std::int32_t> words,
+            std::size_t& patience);
   const Cell& cell(std::size_t i, std::size_t j) const { return cell_[cells_.at(i, j)]; }
   const Rules& rules() const { return rules_; }
   std::size_t length() const { return cells_.n; }
@@ -103,11 +107,12 @@ class Chart {
   const double *top_outside_ = nullptr, *state_outside_ = nullptr;
   double share_ = 0.0;
   double beam_ = 0.0;
+  std::size_t steps_ = 0;  // children that were met with states in the cell that is being filled
 };
 
 bool Chart::fill(const Shares* shares, double share, double beam, std::span<const std::int64_t> at,
                  std::span<const std::int32_t> symbol, std::span<const double> score,
-                 std::span<const std::int32_t> words) {
+                 std::span<const std::int32_t> words, std::size_t& patience) {
   const std::size_t n = cells_.n;
   share_ = share;
   beam_ = beam;
@@ -130,6 +135,8 @@ bool Chart::fill(const Shares* shares, double share, double beam, std::span<cons
         combine(cell, i, j);
       }
       finish(cell, i, j);
+      if (steps_ > patience) return false;
+      patience -= std::exchange(steps_, 0);
     }
   return whole() >= 0;
 }
@@ -144,6 +151,7 @@ void Chart::combine(Cell& cell, std::size_t i, std::size_t j) {
       const std::int32_t group = rules_.state_group[before.state];
       const std::int32_t from = right.groups[group], to = right.groups[group + 1];
       if (from == to || !keeps_rules_of(rules_.label[rules_.state_symbol[before.state]])) continue;
+      steps_ += static_cast<std::size_t>(to - from);
       const Step* steps = &rules_.step[rules_.row[before.state]];
       const std::int32_t first = rules_.group_first[group];
       for (std::int32_t s = from; s < to; ++s) {
@@ -444,15 +452,22 @@ std::vector<Parse> best_parses(const Rules& rules, const Rules& plain, const Coa
                                std::span<const std::int32_t> words, const Search& search) {
   const std::size_t n = words.size();
   const Shares shares = coarse_shares(coarse, lexicon, words);
+  std::size_t endless = std::numeric_limits<std::size_t>::max(), patience = kPatience;
   for (const double wider : {1.0, 1.3, 1.7, 2.2, 3.0}) {  // the last takes a hundred times as long as the first
     Chart chart(rules, n);
     const double share = search.share * std::pow(1e-3, (wider - 1.0) / 2.0);
-    if (chart.fill(&shares, share, wider * search.beam, lexicon.symbol_at, lexicon.symbol, lexicon.score, words))
+    if (chart.fill(&shares, share, wider * search.beam, lexicon.symbol_at, lexicon.symbol, lexicon.score, words,
+                   wider == 1.0 ? endless : patience))
       return parses_of(chart, false, search.k);
   }
-  Chart chart(plain, n);
-  chart.fill(nullptr, 0.0, 0.0, lexicon.plain_at, lexicon.plain, lexicon.plain_score, words);
-  return parses_of(chart, true, search.k);
+  constexpr double kWide = 1e9;  // a beam that nothing is outside of
+  for (const double share : {1e-3, 1e-6, 0.0}) {
+    Chart chart(plain, n);
+    if (chart.fill(share > 0.0 ? &shares : nullptr, share, kWide, lexicon.plain_at, lexicon.plain, lexicon.plain_score,
+                   words, endless))
+      return parses_of(chart, true, search.k);
+  }
+  return {};  // not reached: the last chart has everything
 }
 
 }  // namespace textmill::trees

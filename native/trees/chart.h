@@ -11,8 +11,9 @@
 // All scores are logarithms. A chart of the full grammar is too large to fill; a coarse grammar with labels only, whose
 // rules draw each child independently, is summed inside and outside first (in linear scale, a power of two per cell),
 // and what it gives a share below `share` of the sentence is left out; so is what is far below the best of its cell.
-// Where nothing is left the chart is filled again with smaller and smaller shares, and in the end by a grammar that knows
-// every order of every label: no sentence fails.
+// Where nothing is left the chart is filled again with smaller and smaller shares, as long as that does not take too many
+// steps, and in the end by a grammar that knows every order of every label, first where the coarse one saw something:
+// no sentence fails.
 //
 // k best: the edges into an item are listed when its second best is asked for (Huang & Chiang 2005, algorithm 3).
 //

@@ -29,6 +29,7 @@ def test_a_grammar_is_trained_applied_and_evaluated(tmp_path: Path) -> None:
     assert "2 trees" in call("trees", "train", tmp_path, "-o", model)
     text.write_text("a dog sleeps\n\nthe cat barks\n")
     assert call("trees", "parse", model, text).splitlines()[0] == "(S (NP (DT a) (NN dog)) (VP (VBZ sleeps)))"
+    assert call("trees", "parse", model, text, "--max-words", 2).startswith("(X ")
     assert call("trees", "parse", model, text, "-k", 2).splitlines()[0].startswith("1\t")
     text.write_text("an/DT owl/NN hoots/VBZ\n")
     assert call("trees", "parse", model, text, "--tagged") == "(S (NP (DT an) (NN owl)) (VP (VBZ hoots)))\n"

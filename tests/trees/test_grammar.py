@@ -253,3 +253,29 @@ def test_bracket_f1_of_the_wall_street_journal_sample() -> None:
     grammar = TreebankGrammar().fit(trees[:-414])
     assert grammar.evaluate(test, tagged=True).f1 >= 0.75
     assert grammar.evaluate(test).f1 >= 0.70
+
+
+def test_sentences_of_too_many_words_are_cut_and_joined() -> None:
+    grammar = TreebankGrammar(max_words=6).fit(
+        [
+            parse_tree("(S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .))"),
+            parse_tree("(S (NP (NN rain)) (VP (VBZ falls)))"),
+        ]
+    )
+    words = ["the", "dog", "barks", ".", "rain", "falls", "the", "dog", "barks", ".", "the", "dog", "barks", "."]
+    (tree,) = grammar.parse([words])
+    assert tree.leaves() == words
+    assert tree.label == "X"
+    assert [len(part.leaves()) for part in tree.children] == [4, 6, 4]  # behind a full stop in the second half
+    assert str(tree.children[0]) == str(grammar.parse([words[:4]])[0])
+    tags = ["DT", "NN", "VBZ", ".", "NN", "VBZ"] + 2 * ["DT", "NN", "VBZ", "."]
+    assert grammar.parse([words], [tags])[0].tags() == tags
+    short, long = grammar.k_best([words[:4], words], 3)
+    assert len(short) >= 1
+    assert [one.tree for one in long] == [tree]
+    parts = [grammar.k_best([words[a:b]], 1)[0][0].log_probability for a, b in ((0, 4), (4, 10), (10, 14))]
+    assert long[0].log_probability == pytest.approx(sum(parts))
+    without = ["dog"] * 13
+    assert [len(part.leaves()) for part in grammar.parse([without])[0].children] == [6, 6, 1]
+    with pytest.raises(ValueError, match="max_words"):
+        TreebankGrammar(max_words=0).fit([parse_tree("(S (NN a))")]).parse([["a"]])

@@ -63,6 +63,10 @@ def parse(
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
     tagged: Annotated[bool, typer.Option("--tagged", help="Words have their tags: dogs/NNS bark/VBP.")] = False,
     k: Annotated[int, answers("Number of trees of each sentence; more than 1 adds numbers and scores.")] = 1,
+    max_words: Annotated[
+        int | None,
+        typer.Option(min=1, help="Cut longer sentences, and join the trees of their parts in an X; default: 200."),
+    ] = None,
     jobs: Jobs = None,
 ) -> None:
     """Write the best tree of each sentence, one per line.
@@ -73,6 +77,8 @@ def parse(
     from textmill.progress import track
 
     grammar = _load(model, jobs)
+    if max_words is not None:
+        grammar.set_params(max_words=max_words)
     lines = list(at_least_one(_sentences(sentences, tagged), "sentences", [sentences]))
     words, tags = [line[0] for line in lines], [line[1] for line in lines] if tagged else None
     with writer(output) as out:

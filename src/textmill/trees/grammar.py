@@ -31,6 +31,7 @@ from textmill.trees.rules import ROOT, RULE_LAYOUT, CoarseRules, Counts, RuleArr
 
 __all__ = ["TreebankGrammar", "bare_tree"]
 
+_PARTS = "X"  # label of a sentence that was cut
 _CHUNK = 256  # sentences parsed together
 _STRENGTH = 1.0  # of smoothing
 
@@ -43,6 +44,8 @@ class TreebankGrammar(Estimator, Model):
         horizontal: Children to the left that the next child of a rule depends on.
         bare: Leave out traces and function tags of the treebank (`NP-SBJ-1` becomes `NP`).
         share: Least share of the coarse grammar's trees that a label in a place needs to be tried; smaller is slower.
+        max_words: Longer sentences are cut, behind a mark of punctuation if there is one in the second half, and their
+            parts are children of an `X`: time grows with the cube of the number of words, and memory with its square.
         n_jobs: Threads; None for all cores. Trees are the same for any number.
 
     Attributes:
@@ -96,12 +99,14 @@ class TreebankGrammar(Estimator, Model):
         horizontal: int = 2,
         bare: bool = True,
         share: float = 5e-4,
+        max_words: int = 200,
         n_jobs: int | None = None,
     ) -> None:
         self.vertical = vertical
         self.horizontal = horizontal
         self.bare = bare
         self.share = share
+        self.max_words = max_words
         self.n_jobs = n_jobs
 
     def fit(self, X: Iterable[Tree], y: object = None) -> Self:
@@ -140,6 +145,8 @@ class TreebankGrammar(Estimator, Model):
         self, X: Iterable[Sequence[str]], k: int = 10, tags: Iterable[Sequence[str]] | None = None
     ) -> list[list[ScoredTree]]:
         """Return the k best trees of each sentence, best first, with log probabilities; fewer where there are fewer.
+
+        A sentence of more than `max_words` has one, whose log probability is the sum of those of its parts.
 
         >>> from textmill.corpus import parse_tree
         >>> grammar = TreebankGrammar().fit([parse_tree("(S (NP (NN dogs)) (VP (VBP bark)))")])
@@ -198,20 +205,43 @@ class TreebankGrammar(Estimator, Model):
     ) -> Iterator[list[ScoredTree]]:
         check_fitted(self)
         check_range("share", self.share, above=0, below=1)
+        check_range("max_words", self.max_words, at_least=1, whole=True)
         if "_parser" not in vars(self):
             self._parser = self._build()
         sentences = enumerate(X)
         of_tags = None if tags is None else iter(tags)
         while chunk := list(itertools.islice(sentences, _CHUNK)):
             inputs: list[tuple[Sequence[str], Sequence[str] | None]] = []
+            parts: list[int] = []
             for number, words in chunk:
                 own = None if of_tags is None else next(of_tags, ())
-                inputs.append((_checked(number, words, own), own))
-            yield from self._parser.parse(inputs, self.share, k, effective_jobs(self.n_jobs))
+                bounds = _cut(_checked(number, words, own), self.max_words)
+                inputs += [(words[a:b], None if own is None else own[a:b]) for a, b in bounds]
+                parts.append(len(bounds))
+            trees = self._parser.parse(inputs, self.share, k, effective_jobs(self.n_jobs))
+            for size in parts:
+                several = list(itertools.islice(trees, size))
+                yield several[0] if size == 1 else [_joined([best[0] for best in several])]
 
     def _build(self) -> ChartParser:
         lexicon = Lexicon(self.words_.to_list(), self.word_tag_, self.word_parent_, self.word_count_, len(self.labels_))
         return ChartParser(self.labels_.to_list(), self.fine_, self.plain_, self.coarse_, lexicon)
+
+
+def _cut(words: Sequence[str], limit: int) -> list[tuple[int, int]]:
+    """Stretches of at most `limit` words; behind a mark of punctuation where the second half of one has some."""
+    bounds, begin = [], 0
+    while len(words) - begin > limit:
+        end = begin + limit
+        marks = range(end - 1, begin + limit // 2 - 1, -1)
+        end = next((at + 1 for at in marks if not any(map(str.isalnum, words[at]))), end)
+        bounds.append((begin, end))
+        begin = end
+    return [*bounds, (begin, len(words))]
+
+
+def _joined(parts: list[ScoredTree]) -> ScoredTree:
+    return ScoredTree(Tree(_PARTS, tuple(part.tree for part in parts)), sum(part.log_probability for part in parts))
 
 
 def bare_tree(tree: Tree, *, functions: bool = False) -> Tree | None:
