@@ -77,7 +77,7 @@ class Learner {
   }
 
   nb::tuple learn(Offsets begin, Keys key, std::optional<Values> value, In<std::int8_t, 1> label,
-                  Out<std::int32_t, 1> slot, std::size_t threads) {
+                  Out<std::int32_t, 1> slot, bool by_pairs, std::size_t threads) {
     const lm::Examples examples = checked(begin, key, value);
     require(threads >= 1 && label.size() == examples.size() && slot.size() == examples.size(),
             "there must be a label and a slot for each example");
@@ -89,7 +89,8 @@ class Learner {
       const auto lock = std::scoped_lock(mutex_);
       for (const std::int32_t s : view(slot))
         require(s >= -1 && (s < 0 || static_cast<std::size_t>(s) < learner_.active.size()), "there is no slot ", s);
-      learner_.learn(examples, view(label), view(slot), rounds, threads);
+      learner_.learn(examples, view(label), view(slot), rounds,
+                     by_pairs ? lm::Learner::By::kPairs : lm::Learner::By::kIndex, threads);
     }
     return split(rounds);
   }
@@ -241,7 +242,7 @@ void bind_lm_kernel(nb::module_& m) {
       .def("restore", &Learner::restore, "keys"_a, "begin"_a, "feature"_a, "a"_a, "b"_a, "rounds"_a,
            "Goes on from what `state` gave.")
       .def("learn", &Learner::learn, "begin"_a, "key"_a, "value"_a.none(), "label"_a, "slot"_a.noconvert(),
-           nb::kw_only(), "threads"_a, "One round for each example: margins before it, and tau.")
+           nb::kw_only(), "by_pairs"_a = false, "threads"_a, "One round for each example: margins before it, and tau.")
       .def("learn_columns", &Learner::learn_columns, "begin"_a, "column"_a, "value"_a, nb::kw_only(), "columns"_a,
            "label"_a, "The same for a linear model and rows of a matrix; None if its features are not the columns.")
       .def("margins", &Learner::margins, "begin"_a, "key"_a, "value"_a.none(), nb::kw_only(), "averaged"_a,

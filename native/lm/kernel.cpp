@@ -136,7 +136,7 @@ Learner::Row Learner::translate(const Examples& examples, std::size_t i) const {
 }
 
 void Learner::learn(const Examples& examples, std::span<const std::int8_t> label, std::span<std::int32_t> slot,
-                    std::span<Round> rounds, std::size_t threads) {
+                    std::span<Round> rounds, By by, std::size_t threads) {
   if (linear()) {
     learn_linear(examples, label, rounds);
     return;
@@ -145,8 +145,8 @@ void Learner::learn(const Examples& examples, std::span<const std::int8_t> label
   for (std::size_t i = 0; i < examples.size(); ++i) width = std::max(width, examples.keys(i).size());
   kernel_.reserve(width);
   for (std::size_t from = 0; from < examples.size(); from += kBatch) {
-    reindex();
-    learn_batch(examples, from, std::min(from + kBatch, examples.size()), label, slot, rounds, threads);
+    if (by == By::kIndex) reindex();
+    learn_batch(examples, from, std::min(from + kBatch, examples.size()), label, slot, rounds, by, threads);
   }
 }
 
@@ -214,11 +214,13 @@ void Learner::learn_columns(std::span<const std::int64_t> begin, std::span<const
 
 void Learner::learn_batch(const Examples& examples, std::size_t from, std::size_t to,
                           std::span<const std::int8_t> label, std::span<std::int32_t> slot, std::span<Round> rounds,
-                          std::size_t threads) {
+                          By by, std::size_t threads) {
   base::parallel_blocks(to - from, kBlock, threads, [&](std::size_t begin, std::size_t end) {
-    std::vector<std::uint16_t> counters(active.size() + 4, 0);
-    for (std::size_t i = from + begin; i < from + end; ++i)
-      rounds[i] = {sum(translate(examples, i), active.a, counters), 0.0};
+    std::vector<std::uint16_t> counters(by == By::kIndex ? active.size() + 4 : 0, 0);
+    for (std::size_t i = from + begin; i < from + end; ++i) {
+      const Row row = translate(examples, i);
+      rounds[i] = {by == By::kIndex ? sum(row, active.a, counters) : sum_by_pairs(row, active.a), 0.0};
+    }
   });
   std::vector<std::size_t> updated;  // in this batch
   for (std::size_t i = from; i < to; ++i) {

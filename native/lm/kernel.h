@@ -156,10 +156,12 @@ class Learner {
   Learner(Aggression aggression, double cost, const KernelTable& kernel)
       : aggression_(aggression), cost_(cost), kernel_(kernel) {}
 
+  enum class By { kIndex, kPairs };  // how the active examples are met: by the index, or each of them, for comparison
+
   // Goes through the examples in order; label +1 or -1. slot [examples] says which active example is the same as this
   // one, -1 for none, and is filled in where an example becomes active. rounds [examples] is filled in.
   void learn(const Examples& examples, std::span<const std::int8_t> label, std::span<std::int32_t> slot,
-             std::span<Round> rounds, std::size_t threads);
+             std::span<Round> rounds, By by, std::size_t threads);
 
   // The same for a linear model and rows of a matrix: features are columns below `columns`, in any order. A new learner
   // numbers them as they are, so that weights are met without a look at the dictionary.
@@ -171,7 +173,6 @@ class Learner {
     return linear() && (dictionary.keys().empty() || columns_ == columns);
   }
 
-  enum class By { kIndex, kPairs };
   void margins(const Examples& examples, bool averaged, By by, std::span<double> out, std::size_t threads);
   // part [keys]: the part of each feature in the margin; rest [examples]: the margin without any of them.
   void parts(const Examples& examples, bool averaged, std::span<double> part, std::span<double> rest,
@@ -199,7 +200,7 @@ class Learner {
   double tau(double loss, double square) const;
   void learn_linear(const Examples& examples, std::span<const std::int8_t> label, std::span<Round> rounds);
   void learn_batch(const Examples& examples, std::size_t from, std::size_t to, std::span<const std::int8_t> label,
-                   std::span<std::int32_t> slot, std::span<Round> rounds, std::size_t threads);
+                   std::span<std::int32_t> slot, std::span<Round> rounds, By by, std::size_t threads);
   void count(const Row& row, std::vector<std::uint16_t>& counters) const;
   double sum(const Row& row, std::span<const double> coefficient, std::vector<std::uint16_t>& counters) const;
   double sum_by_pairs(const Row& row, std::span<const double> coefficient) const;

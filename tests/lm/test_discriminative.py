@@ -410,3 +410,14 @@ def test_zeros_that_are_stored_change_nothing() -> None:
     first, second = (PassiveAggressive(shuffle=False).fit(one, [1, 0]) for one in (X, plain))
     assert first.coef_.tolist() == second.coef_.tolist()
     assert len(first.feature_parts(X)[0]) == 2
+
+
+@pytest.mark.parametrize("kernel", ["polynomial", "rbf"])
+def test_learning_pair_by_pair_is_learning_by_the_index(kernel: str) -> None:
+    generator = np.random.default_rng(4)
+    sets = FeatureSets.of([set(generator.integers(0, 60, 9).tolist()) for _ in range(700)])
+    labels = generator.choice([-1, 1], 700)
+    both = [PassiveAggressive(kernel=kernel, n_jobs=2).learn(sets, labels, naive=naive) for naive in (False, True)]
+    for by_index, by_pairs in zip(*both, strict=True):  # margins, tau
+        assert by_pairs == pytest.approx(by_index, rel=1e-9, abs=1e-12)
+    assert (both[0][1] > 0).mean() > 0.5

@@ -176,11 +176,14 @@ class PassiveAggressive(Classifier, Model):
         self._keep()
         return self
 
-    def learn(self, X: Any, y: Any, *, classes: Any = None, slots: Ids | None = None) -> tuple[Floats, Floats]:
+    def learn(
+        self, X: Any, y: Any, *, classes: Any = None, slots: Ids | None = None, naive: bool = False
+    ) -> tuple[Floats, Floats]:
         """Go on learning, and return the margin of each example before its round, and tau of the round.
 
         `slots` says which active example is the same as this one, -1 for none, and is filled in: an example that comes
-        again then changes its coefficient instead of becoming active twice.
+        again then changes its coefficient instead of becoming active twice. `naive` meets every active example in
+        place of the index: slower, for comparison.
 
         >>> model = PassiveAggressive(kernel="polynomial", degree=3)
         >>> margins, tau = model.learn(FeatureSets.of([{1, 2}, {1}, {2}, {1, 2}]), [1, 0, 1, 1])
@@ -190,7 +193,7 @@ class PassiveAggressive(Classifier, Model):
         rows = self._rows(X) if "classes_" in vars(self) else self._begin(X, y if classes is None else classes)
         numbers = 2 * labels_of(y, len(rows), self.classes_).astype(np.int8) - 1
         own = np.full(len(rows), -1, dtype=np.int32) if slots is None else slots
-        return self._rounds(rows, numbers, own)
+        return self._rounds(rows, numbers, own, naive=naive)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the margin of each example; above 0 means the second class."""
@@ -371,7 +374,9 @@ class PassiveAggressive(Classifier, Model):
             )
         return rows
 
-    def _rounds(self, rows: _Rows, labels: NDArray[np.int8], slots: Ids) -> tuple[Floats, Floats]:
+    def _rounds(
+        self, rows: _Rows, labels: NDArray[np.int8], slots: Ids, *, naive: bool = False
+    ) -> tuple[Floats, Floats]:
         learner = self._learner()
         self._stale = True
         self.slope_ = self.intercept_ = None
@@ -382,7 +387,7 @@ class PassiveAggressive(Classifier, Model):
             if done is not None:
                 return done[0], done[1]
         threads = effective_jobs(self.n_jobs)
-        margins, tau = learner.learn(*rows.arrays, labels, slots, threads=threads)
+        margins, tau = learner.learn(*rows.arrays, labels, slots, by_pairs=naive, threads=threads)
         return margins, tau
 
     def _new_learner(self) -> native.Learner | UserRounds:

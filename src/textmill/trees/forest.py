@@ -81,6 +81,10 @@ class PackedForest:
             if not choices:
                 number.append(out.word(str(self.symbols[at]), self.leaves[at], self.names[at]))
                 continue
+            if all(len(choice.below) <= 2 for choice in choices):
+                same = [Choice(tuple([number[node] for node in choice.below]), choice.parameter) for choice in choices]
+                number.append(out._add(self.names[at], same, self.spliced[at], None, None))
+                continue
             parts: dict[tuple[int, ...], int] = {}  # suffixes of choices, shared by those that end alike
 
             def gathered(below: tuple[int, ...], parts: dict[tuple[int, ...], int] = parts) -> int:

@@ -158,6 +158,7 @@ class OrderModel:
         ]
         rows = np.repeat(np.arange(sum(sizes)), [size for size in sizes for _ in range(size)])
         self.row: Ids = rows.astype(np.int32)
+        self._known: dict[tuple[str, tuple[str, ...]], list[tuple[tuple[int, ...], int]]] = {}
 
     def forest(self, tree: Tree, *, fringe: str = "tags") -> PackedForest:
         """All target trees of a source tree; the automaton reads tags or words.
@@ -173,17 +174,12 @@ class OrderModel:
             if own.is_preterminal:
                 word = str(own.children[0])
                 return forest.word(own.label if fringe == "tags" else word, own, word)
-            labels = [child.label if isinstance(child, Tree) else child for child in own.children]
-            for number, family in enumerate(self.families):
-                source = family.source_order(own.label, labels)
-                if source is not None:
-                    size, first = len(family.orders), self.first[number]
-                    choices = [
-                        Choice(tuple(below[at] for at in family.placed(source, t)), first + t * size + source)
-                        for t in range(size)
-                    ]
-                    return forest.node(own.label, choices)
-            return forest.node(own.label, [Choice(tuple(below))])
+            labels = tuple(child.label if isinstance(child, Tree) else child for child in own.children)
+            orders = self._orders(own.label, labels)
+            if not orders:
+                return forest.node(own.label, [Choice(tuple(below))])
+            choices = [Choice(tuple(below[at] for at in places), parameter) for places, parameter in orders]
+            return forest.node(own.label, choices)
 
         def leaf(word: str) -> int:
             return -1  # below a tag, which is the word here
@@ -199,6 +195,20 @@ class OrderModel:
 
         tree.fold(fold, leaf)
         return forest
+
+    def _orders(self, label: str, children: tuple[str, ...]) -> list[tuple[tuple[int, ...], int]]:
+        """Places of the children in each target order, and its parameter; empty if no family has such a node."""
+        known = self._known.get((label, children))
+        if known is None:
+            known = []
+            for number, family in enumerate(self.families):
+                source = family.source_order(label, children)
+                if source is not None:
+                    size, first = len(family.orders), self.first[number]
+                    known = [(family.placed(source, t), first + t * size + source) for t in range(size)]
+                    break
+            self._known[label, children] = known
+        return known
 
 
 def _matches(children: Sequence[str], patterns: Sequence[str]) -> bool:

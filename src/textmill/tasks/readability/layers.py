@@ -51,7 +51,7 @@ class Layers:
         self.texts = texts
         self.resources = LanguageResources() if resources is None else resources
         self.threads = effective_jobs(n_jobs)
-        rows = [list(sentence) for text in texts for sentence in text.sentences]
+        rows = [s if type(s) is list else list(s) for text in texts for s in text.sentences]
         self.documents = offsets_of(len(text.sentences) for text in texts)
         table = native_corpus.TermTable()
         self.sentences, tokens = table.sequences(rows, None, grow=True, threads=self.threads, first=0)
@@ -97,7 +97,7 @@ class Layers:
     def tags(self) -> tuple[NDArray[np.int32], list[str]]:
         """The tag of each token, by number, and the names of tags."""
         table = native_corpus.TermTable()
-        rows = [list(row) for text in self.texts for row in text.tags or ()]
+        rows = [row if type(row) is list else list(row) for text in self.texts for row in text.tags or ()]
         _, ids = table.sequences(rows, None, grow=True, threads=self.threads, first=0)
         return ids, StringTable.from_arrays(*table.terms_from(0)[:2]).to_list()
 
