@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from textmill import load
+from textmill.errors import DataError
 from textmill.lm import NGramModel
 from textmill.tasks.readability import (
     FEATURES,
@@ -336,6 +337,14 @@ def test_a_comparison_has_sets_learners_and_baselines(prepared: PreparedTexts) -
     assert "pos.nouns" in groups
     assert matrix == pytest.approx(matrix.T)
     assert formula_levels(prepared) is None  # levels are names
+
+
+def test_a_level_of_one_article_has_no_models() -> None:
+    grader = ReadabilityGrader(features=["shallow", "lm.words"])
+    texts, levels = ["A mill.", "It is old indeed.", "It turns and turns."], ["1", "2", "2"]
+    with pytest.raises(DataError, match="all texts of level '1' are of one article"):
+        grader.fit(texts, levels)
+    assert ReadabilityGrader(features=["shallow"]).fit(texts, levels).predict(["A mill."]).tolist() == ["1"]
 
 
 def test_numbers_as_levels_have_a_formula() -> None:

@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 _CANDIDATES = 20  # negatives that are drawn for each positive that is to be matched
+_POOL = 20_000  # negatives that are drawn at least, so that a few sentences find theirs
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def evaluate_fluency(
     if isinstance(negatives, list | tuple):
         pool = _fitting(model, model.encode(negatives), "negatives")
     else:
-        size = positives.size * (_CANDIDATES if matched else 1)
+        size = max(_CANDIDATES * positives.size, _POOL) if matched else positives.size
         pool = model.draw(size, seen=keys, source=negatives, number=random_state)
     if matched:
         positives, pool = _matched(model, positives, pool, random_state)

@@ -247,6 +247,12 @@ class LevelModels(Estimator, Model):
         """Return the features of the texts of training, each by models without its group."""
         check_fitted(self)
         arrays = self._training()
+        for number, name in enumerate(self.levels_.to_list()):
+            if len(np.unique(self.group_[self.level_ == number])) < 2:
+                raise DataError(
+                    f"all texts of level {name!r} are of one article, so that nothing is left to score them by: pass "
+                    "texts of two articles or more of each level, or leave out the features lm, relative and oov"
+                )
         columns = []
         parts = [np.flatnonzero(self.group_ == g) for g in range(int(self.group_.max()) + 1)]
         for kind in self.representations:
