@@ -198,17 +198,17 @@ class OrderModel:
 
     def _orders(self, label: str, children: tuple[str, ...]) -> list[tuple[tuple[int, ...], int]]:
         """Places of the children in each target order, and its parameter; empty if no family has such a node."""
-        known = self._known.get((label, children))
-        if known is None:
-            known = []
+        orders = self._known.get((label, children))
+        if orders is None:
+            orders = []
             for number, family in enumerate(self.families):
                 source = family.source_order(label, children)
                 if source is not None:
                     size, first = len(family.orders), self.first[number]
-                    known = [(family.placed(source, t), first + t * size + source) for t in range(size)]
+                    orders = [(family.placed(source, t), first + t * size + source) for t in range(size)]
                     break
-            self._known[label, children] = known
-        return known
+            self._known[label, children] = orders
+        return orders
 
 
 def _matches(children: Sequence[str], patterns: Sequence[str]) -> bool:
