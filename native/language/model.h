@@ -23,6 +23,7 @@ struct Model {  // views: the caller owns the memory
   std::span<const float> script;  // log p(script | L) [kScripts][N]
   std::span<const std::uint8_t> chosen;  // [N] whether a language is asked for
   bool without_accents;
+  std::uint64_t call = 0;  // a number of its own for what belongs together; 0: nothing is remembered (memory.h)
 };
 
 struct Source {  // one text

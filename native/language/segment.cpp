@@ -61,7 +61,7 @@ class Units {
           units_[looked_up++].place = static_cast<std::int64_t>(rows_.size());
           rows_.insert(rows_.end(), row, row + width_);
         },
-        [&] { ++looked_up; });
+        [&](const Word&) { ++looked_up; });
     read(source, [&](const auto& text) {
       std::size_t before = 0;
       scan(text, model.without_accents, [&](const Word& word) {

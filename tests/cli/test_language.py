@@ -145,6 +145,27 @@ def test_explain_and_evaluate(folder: Path) -> None:
     printed = run("evaluate", *texts, "--model", folder / "m.mill", "--segments", "--documents", 20, "--json")
     figures = json.loads(printed)
     assert figures["accuracy"] > 0.9
+    settings = "--model", folder / "m.mill", "--segments", "--documents", 20, "--json"
+    assert json.loads(run("evaluate", *texts, *settings, "--penalty", 1000))["accuracy"] < 0.9  # one piece for all
+
+
+def test_verbs_that_answer_can_do_without_accents(folder: Path, tmp_path: Path) -> None:
+    options, bare = ("--model", folder / "m.mill"), "kocka sedela na rohozi"
+    assert json.loads(run("detect", *options, "--json", stdin=bare))["dictionary_words"] == 1
+    assert json.loads(run("detect", *options, "--json", "--without-accents", stdin=bare))["dictionary_words"] == 4
+    assert "kocka\tletters" in run("explain", bare, *options)
+    assert "kocka\tdictionary" in run("explain", bare, *options, "--without-accents")
+    for name, text in (("en", "the cat sat"), ("cs", "kocka sedela rohozi")):
+        (tmp_path / f"{name}.txt").write_text(f"{text}\n" * 9, encoding="utf-8")
+    files = tmp_path / "en.txt", tmp_path / "cs.txt"
+    recall = [json.loads(run("evaluate", *files, *options, "--json", *more))["sets"]["all"]["languages"]["cs"]["recall"]
+              for more in ((), ("--without-accents",))]  # fmt: skip
+    assert recall == [0.0, 1.0]
+    mixed = "the cat sat on the mat kocka sedela rohozi rece"
+    pieces = [json.loads(line)["text"] for line in run(
+        "segment", *options, "--json", "--penalty", 0.5, "--without-accents", stdin=mixed).splitlines()]  # fmt: skip
+    assert pieces[0].startswith("the cat")
+    assert pieces[-1].startswith("kocka")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,10 @@ _Labeled = Annotated[
         help="Texts by language: files named by their language (cs.txt), or tables with a language field.",
     ),
 ]
+_WithoutAccents = Annotated[
+    bool, typer.Option("--without-accents", help="Do not look at accents: for text that lost them.")
+]
+_Penalty = Annotated[float | None, typer.Option(help="Price of a change of language, of viterbi and letters.")]
 _LanguageField = Annotated[str, typer.Option(help="Field that holds the language, for JSONL, CSV and TSV.")]
 
 
@@ -44,9 +48,7 @@ def detect(
     data: _Input = None,
     model: _Model = None,
     languages: _Languages = None,
-    without_accents: Annotated[
-        bool, typer.Option("--without-accents", help="Do not look at accents: for text that lost them.")
-    ] = False,
+    without_accents: _WithoutAccents = False,
     pages: Annotated[
         bool,
         typer.Option("--pages", help="Take the text of HTML pages, each line once; a lang attribute counts as a word."),
@@ -83,10 +85,9 @@ def segment(
     data: _Input = None,
     model: _Model = None,
     languages: _Languages = None,
+    without_accents: _WithoutAccents = False,
     method: Annotated[str, typer.Option(help="How to cut: viterbi, smoothing or letters.")] = "viterbi",
-    penalty: Annotated[
-        float | None, typer.Option(help="Price of a change of language, of viterbi and letters.")
-    ] = None,
+    penalty: _Penalty = None,
     only: Annotated[
         str | None, typer.Option(metavar="CODES", help="Print only the parts in these languages, as text.")
     ] = None,
@@ -107,7 +108,7 @@ def segment(
     from textmill.tasks.language import LanguageSegmenter, language_shares, languages_page
 
     settings: dict[str, Any] = {} if penalty is None else {"penalty": penalty}
-    identifier = _open(model, False, jobs)
+    identifier = _open(model, without_accents, jobs)
     wanted = identifier.check_languages(_codes(only) or [])
     segmenter = LanguageSegmenter(
         identifier=identifier, method=method, languages=_codes(languages), n_jobs=jobs, **settings
@@ -239,12 +240,14 @@ def evaluate(
     data: _Labeled,
     model: _Model = None,
     languages: _Languages = None,
+    without_accents: _WithoutAccents = False,
     language_field: _LanguageField = "language",
     tokens: Annotated[
         bool, typer.Option("--segments", help="Cut documents put together from the texts, and count words.")
     ] = False,
     documents: Annotated[int, typer.Option(min=1, help="Number of documents of --segments.")] = 1000,
     method: Annotated[str, typer.Option(help="How to cut: viterbi, smoothing or letters.")] = "viterbi",
+    penalty: _Penalty = None,
     beta: Annotated[float, typer.Option(help="Weight of recall in F.")] = 1.0,
     confusion: Annotated[
         bool, typer.Option("--confusion", help="Print how often each language was taken for each other.")
@@ -267,14 +270,15 @@ def evaluate(
         evaluate_segments,
     )  # fmt: skip
 
-    identifier = _open(model, False, jobs)
+    identifier = _open(model, without_accents, jobs)
     texts, labels = _labeled(data, reading, language_field)
     chosen = _codes(languages)
     if tokens:
         by_language: dict[str, list[str]] = {}
         for text, label in zip(texts, labels, strict=True):
             by_language.setdefault(label, []).append(text)
-        cut = LanguageSegmenter(identifier=identifier, method=method, languages=chosen, n_jobs=jobs)
+        settings: dict[str, Any] = {} if penalty is None else {"penalty": penalty}
+        cut = LanguageSegmenter(identifier=identifier, method=method, languages=chosen, n_jobs=jobs, **settings)
         counts = evaluate_segments(cut, build_documents(by_language, k=documents, random_state=seed))
         whole = counts.single_whole / counts.single if counts.single else 0.0
         figures = {"words": counts.words, "accuracy": counts.accuracy, "accuracy_inside": counts.accuracy_inside}
@@ -308,6 +312,7 @@ def explain(
     text: Annotated[str, typer.Argument(help="Text to explain, - for stdin.")],
     model: _Model = None,
     languages: _Languages = None,
+    without_accents: _WithoutAccents = False,
     k: Annotated[int, answers("Number of languages shown for each word.")] = 3,
     json: Json = False,
 ) -> None:
@@ -317,7 +322,7 @@ def explain(
     """
     import sys
 
-    identifier = _open(model, False, None)
+    identifier = _open(model, without_accents, None)
     content = sys.stdin.read() if text == "-" else text
     chosen = _codes(languages)
     evidence = identifier.explain(content, languages=chosen)

@@ -107,11 +107,11 @@ def test_text_without_accents(model: LanguageIdentifier) -> None:
 @pytest.mark.data
 @pytest.mark.slow
 def test_sentences_without_accents_lose_three_points_at_most(model: LanguageIdentifier, data: Path) -> None:
-    """Of 1,045 Czech, 946 Slovak and 2,158 Polish sentences 18, 28 and 8 are lost: 1.7, 2.96 and 0.4 points.
+    """Of 1,045 Czech, 946 Slovak and 2,158 Polish sentences 26, 28 and 8 are lost: 2.5, 2.96 and 0.4 points.
 
     The bar is 3 points for each language. Slovak has no room: 28 sentences are the most that pass (standard error 0.6
     points, so that another sample may well fail), and one more lost by a new model fails here, as it should. The three
-    together have room (1.3 points, standard error 0.2).
+    together have room (1.5 points, standard error 0.2).
     """
     bare = model.without_accents()
     sizes, lost = {}, {}

@@ -9,11 +9,17 @@ A language L is asserted of a text of n words when
 where the score counts words of the dictionary, the total also what letters say of the others, and the share is that of
 words of the dictionary. The second rule was learnt from texts of other languages (thresholds.py); a model that has
 seen none goes without. Languages that were not asked for are no answers, but a text that is in one of them is not
-asserted to be in another, and neither is source code (code.py).
+asserted to be in another, and neither is source code (code.py). Of a text that has nothing but single letters a
+language is asserted only if it is the only one in that script: `x` may be any of a hundred. Scripts without blanks
+between words are excepted, as a letter is a word there.
+
+The best language is the one with the largest sum and prior, the first by its code where several are equal. There is
+none when nothing speaks: no words, or words that say the same of all languages and speak for none.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +39,7 @@ __all__ = [
     "WordEvidence",
     "answers_of",
     "hinted",
+    "languages_of_letters",
     "warn_of_relatives",
     "word_evidence",
 ]
@@ -40,6 +47,11 @@ __all__ = [
 Floats = NDArray[np.float64]
 _SOURCES = ("none", "dictionary", "letters")
 NEVER = -1e6  # the sum of a language that is no answer
+_PAIR = re.compile(r"[^\W\d_]{2}")  # two letters, in nearly every text
+_PAIR_OF_BYTES = re.compile(rb"[A-Za-z]{2}")
+_UNSPACED = frozenset(native.unspaced_scripts())
+_SEES = np.log(0.01)  # share of the words of a language from which on a script is one of its own
+_SPEAKS = np.float32(1e-4)  # of a word, that says something and is not rounding, as in native/language/identify.cpp
 _FEW = 10  # texts of another language, of which nothing follows
 _ACCEPTED = 0.1  # share of them that is no accident any more
 
@@ -52,9 +64,9 @@ class RelativeAccepted(UserWarning):
 class LanguageAnswer:
     """What is said of one text.
 
-    language: the best single language, None without any evidence; confidence: its probability; languages: those that
-    are asserted, best first, none for an unknown language; ranking: (language, score, probability), best first; words
-    and words of the dictionary.
+    language: the best single language, the first by code of equal ones, None without any evidence; confidence: its
+    probability; languages: those that are asserted, best first, none for an unknown language; ranking: (language,
+    score, probability), best first; words and words of the dictionary.
     """
 
     language: str | None
@@ -121,7 +133,8 @@ def answers_of(
     sums: LanguageScores, total: Floats, share: Floats, asserted: NDArray[np.bool_], codes: list[str], k: int
 ) -> list[LanguageAnswer]:
     """One answer for each text: `total` is what languages are ranked by, with `NEVER` for those that are no answers."""
-    silent = (sums.words == 0) | (np.ptp(sums.total, axis=1) == 0)  # nothing can be said
+    same = np.ptp(sums.total, axis=1) == 0
+    silent = (sums.words == 0) | (same & (sums.total[:, 0] < _SPEAKS * sums.words))  # nothing can be said
     top = np.argsort(-total, axis=1, kind="stable")[:, :k]
     scores = sums.scores
     answers = []
@@ -140,6 +153,27 @@ def answers_of(
             )
         )
     return answers
+
+
+def languages_of_letters(text: str | bytes, script: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which languages may be asserted of a text by its letters; `script` is log p(script | L), scripts x languages.
+
+    All of them, or of a text that has nothing but single letters the one that is alone in its script.
+    """
+    everyone = np.ones(script.shape[1], dtype=bool)
+    pair = _PAIR.search(text) if isinstance(text, str) else _PAIR_OF_BYTES.search(text)
+    if pair is not None:
+        return everyone
+    keys = [key for key in native.keys(native.Texts([text]), 0, False) if key]
+    if any(len(key) > 1 for key in keys):
+        return everyone
+    data = [key.encode() for key in keys]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int64)
+    for number in np.unique(native.scripts(np.frombuffer(b"".join(data), dtype=np.uint8), ends)):
+        if native.script_names()[number] not in _UNSPACED:
+            written = script[number] > _SEES
+            everyone &= written & (written.sum() == 1)
+    return everyone
 
 
 def hinted(hints: Sequence[str | None], codes: list[str], weight: float) -> Floats:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from textmill._native import language as native
 from textmill.errors import DataError
-from textmill.model import Classifier, Model, check_choice, check_fitted, check_range, effective_jobs, load
+from textmill.model import Classifier, Model, check_fitted, check_range, effective_jobs, load
 from textmill.model.file import Saved
 from textmill.tasks.language.answers import (
     NEVER,
@@ -31,22 +31,15 @@ from textmill.tasks.language.answers import (
     WordEvidence,
     answers_of,
     hinted,
-    warn_of_relatives,
+    languages_of_letters,
     word_evidence,
 )
 from textmill.tasks.language.code import is_code
 from textmill.tasks.language.counts import LanguageCounts, check_language
-from textmill.tasks.language.letters import script_shares
-from textmill.tasks.language.records import WORD, blended_records, columns_of, letter_records, word_records
+from textmill.tasks.language.learning import check_settings, learn, tune
+from textmill.tasks.language.records import WORD, columns_of
 from textmill.tasks.language.rewriting import bare_records, edited_records, selected_records
-from textmill.tasks.language.thresholds import (
-    fit_support,
-    fit_temperature,
-    held_apart,
-    probabilities,
-    several_lengths,
-    tune_thresholds,
-)
+from textmill.tasks.language.thresholds import held_apart, probabilities
 
 __all__ = ["LanguageIdentifier"]
 
@@ -66,6 +59,7 @@ class LanguageIdentifier(Classifier, Model):
             in the mean, 5 at most: all words of a smaller corpus stay.
         order: Letters of the longest n-gram for unknown words; 0 for none.
         min_share: Least mean share of an n-gram that is taken.
+        min_worth: Least likelihood that an n-gram earns for each byte, about 1e-6 for a small file; 0 takes all.
         prior: Weight of the shorter n-gram in the probability of a letter.
         letters_alpha: Share of the background in what letters say.
         letters_scale: Factor of what letters say.
@@ -135,6 +129,7 @@ class LanguageIdentifier(Classifier, Model):
         min_count: float | None = None,
         order: int = 4,
         min_share: float = 2e-5,
+        min_worth: float = 0.0,
         prior: float = 5.0,
         letters_alpha: float = 0.2,
         letters_scale: float = 0.7,
@@ -154,6 +149,7 @@ class LanguageIdentifier(Classifier, Model):
         self.min_count = min_count
         self.order = order
         self.min_share = min_share
+        self.min_worth = min_worth
         self.prior = prior
         self.letters_alpha = letters_alpha
         self.letters_scale = letters_scale
@@ -170,7 +166,7 @@ class LanguageIdentifier(Classifier, Model):
 
     def fit(self, X: Iterable[str], y: Iterable[str], *, cluster: Any = None) -> LanguageIdentifier:
         """Learn from texts and their languages; a share of them, `held_out`, tunes thresholds and probabilities."""
-        self._check()
+        check_settings(self)
         texts, labels = list(X), [check_language(label) for label in y]
         if len(texts) != len(labels):
             raise DataError(f"{len(texts)} texts have {len(labels)} languages; pass a language for each text")
@@ -202,31 +198,8 @@ class LanguageIdentifier(Classifier, Model):
         >>> LanguageIdentifier(min_count=1).fit_counts(counts).predict(["a pes"]).tolist()
         ['cs']
         """
-        self._check()
-        if counts.accents_ != self.accents:
-            raise DataError(
-                f"the counts have accents={counts.accents_!r}, the identifier {self.accents!r}; use the same"
-            )
-        languages = counts.languages_.to_list()
-        if not languages or len(languages) > 255:
-            raise DataError(f"{len(languages)} languages were counted; an identifier has 1 to 255")
-        missing = sorted(set(self.decoys) - set(languages))
-        if missing:
-            raise DataError(f"the decoy '{missing[0]}' has no texts; give it some, or leave it out")
-        self.classes_ = np.array(languages)
-        self.decoy_ = np.isin(self.classes_, list(self.decoys))
-        self.accents_ = self.accents
-        self.sources_ = []
-        self.prior_ = np.zeros(len(languages))
-        self.script_ = script_shares(counts)
-        most = float(np.log(self.alpha + (1 - self.alpha) * len(languages)))
-        letters = letter_records(counts if letters_from is None else letters_from, self)
-        words = blended_records(counts, self, letters) if self.letters_weight > 0 else word_records(counts, self)
-        self._set_records(words, letters, max(most, 8.0))
-        self.thresholds_ = np.full(len(languages), most / 4)
-        self.length_part_ = 0.0
-        self.temperature_ = [0.8, 0.3]
-        self.support_ = []
+        check_settings(self)
+        learn(self, counts, counts if letters_from is None else letters_from)
         if len(X_dev):
             self.tune(X_dev, y_dev)
         return self
@@ -239,24 +212,7 @@ class LanguageIdentifier(Classifier, Model):
         it takes for a language that it knows.
         """
         check_fitted(self)
-        number = {code: i for i, code in enumerate(self.classes_.tolist())}
-        texts, labels = several_lengths(list(X_dev), [number.get(label, -1) for label in y_dev])
-        if not texts:
-            raise DataError("thresholds need held-out texts; pass some, or set them with set_thresholds")
-        sums = self.sums(texts)
-        ids, words = np.array(labels, dtype=np.intp), sums.words.astype(np.float64)
-        self.temperature_ = list(fit_temperature(sums.total + self.prior_, ids, words))
-        beta = self.beta if beta is None else beta
-        thresholds, self.length_part_ = tune_thresholds(sums.scores, ids, words, beta)
-        seen = np.isin(np.arange(len(number)), ids)
-        self.thresholds_ = np.where(seen, thresholds, np.median(thresholds[seen]) if seen.any() else self.thresholds_)
-        best = np.argmax(sums.total + self.prior_, axis=1)
-        mean = sums.total[np.arange(len(best)), best] / np.maximum(words, 1.0)
-        coverage = sums.dictionary_words / np.maximum(words, 1.0)
-        self.support_ = list(fit_support(mean, coverage, words, np.where(ids < 0, -1, best == ids), beta))
-        foreign = [(text, label) for text, label in zip(X_dev, y_dev, strict=True) if label not in number]
-        if foreign:
-            warn_of_relatives(self.detect_many([text for text, _ in foreign]), [label for _, label in foreign])
+        tune(self, X_dev, y_dev, self.beta if beta is None else beta)
         return self
 
     def set_thresholds(self, thresholds: Mapping[str, float], *, length_part: float = 0.0) -> LanguageIdentifier:
@@ -482,24 +438,6 @@ class LanguageIdentifier(Classifier, Model):
 
     # ---- inside ----
 
-    def _check(self) -> None:
-        check_range("alpha", self.alpha, above=0, below=1)
-        check_range("letters_alpha", self.letters_alpha, above=0, below=1)
-        check_choice("evidence", self.evidence, ("positive", "all"))
-        check_choice("accents", self.accents, ("keep", "strip"))
-        check_range("held_out", self.held_out, at_least=0, below=1)
-        check_range("beta", self.beta, above=0)
-        check_range("order", self.order, at_least=0, at_most=8, whole=True)
-        if self.min_count is not None:
-            check_range("min_count", self.min_count, at_least=0)
-        if not isinstance(self.background, LanguageCounts):
-            check_choice("background", self.background, ("balanced", "union"))
-
-    def _set_records(self, words: Any, letters: Any, most: float) -> None:
-        self.step_ = float(np.float32(most / 127)) if self.compact else 0.0
-        parts = [native.write_records(*part, self.step_) for part in (words, letters) if part is not None]
-        self._index(np.concatenate([np.zeros(0, dtype=np.uint8), *parts]))
-
     def _index(self, records: NDArray[np.uint8]) -> None:
         self.records_ = records
         self.slots_, self.tags_ = native.index_records(records, self.step_)
@@ -582,7 +520,7 @@ class LanguageIdentifier(Classifier, Model):
         )
         asserted = asserting(whole, share if sums is whole else self._shares(whole.total + prior, whole))
         for i in np.flatnonzero(asserted.any(axis=1)):
-            asserted[i] &= not is_code(texts[i])
+            asserted[i] &= languages_of_letters(texts[i], self.script_) & (not is_code(texts[i]))
         return answers_of(sums, np.where(answered, total, NEVER), share, asserted, self._codes(), k)
 
     def _shares(self, total: Any, sums: LanguageScores) -> Floats:

@@ -7,9 +7,14 @@ languages written in it,
     rel(hc, L)    = log p_n(c | h, L) - log mean_L' p_n(c | h, L')
 
 with w_L the sum over the words of L of the square root of their counts, so that rare words are heard. Only n-grams that
-are frequent in the mean over languages are kept; the counts of words are all that is needed, so they add as the counts
-do. Cost: a visit of each letter of each word and order. Reference: Dunning, Statistical identification of language
-(1994).
+are frequent in the mean over languages are kept, and of these the ones that tell more than the shorter n-gram that
+would speak in their place,
+
+    worth(hc) = sum_L w_L(hc) / w_L (log q_L(hc) - log q_L(h'c)) / bytes of its record     q_L = rel as a share of all L
+
+which is the likelihood that a byte of the model earns (Stolcke 1998 prunes language models like this). The counts of
+words are all that is needed, so they add as the counts do. Cost: a visit of each letter of each word and order.
+Reference: Dunning, Statistical identification of language (1994).
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ __all__ = ["LetterEvidence", "letter_evidence", "script_shares"]
 
 _SEES = 0.01  # share of the words of a language from which on a script is one of its own
 _NEAR = 0.12  # differences of relevance that are not worth a pair
+_RECORD = 9.5  # bytes of a record beside its key and pairs, with its slot
 
 
 @dataclass(frozen=True)
@@ -57,10 +63,13 @@ def script_shares(counts: LanguageCounts) -> NDArray[np.float32]:
     return logs
 
 
-def letter_evidence(counts: LanguageCounts, *, order: int, min_share: float, prior: float) -> LetterEvidence:
+def letter_evidence(
+    counts: LanguageCounts, *, order: int, min_share: float, prior: float, min_worth: float = 0.0
+) -> LetterEvidence:
     """The n-grams of all scripts that more than one language is written in.
 
-    `min_share` is the least mean share of an n-gram in the letters of the languages of its script, `prior` is tau.
+    `min_share` is the least mean share of an n-gram in the letters of the languages of its script, `min_worth` the
+    least worth of one of two letters or more, 0 to keep all, `prior` is tau.
     """
     scripts = native.scripts(counts.words_.bytes, counts.words_.offsets)
     shares = np.exp(script_shares(counts))
@@ -94,13 +103,18 @@ def letter_evidence(counts: LanguageCounts, *, order: int, min_share: float, pri
             min_share,
         )
         grams = [data[a:b].tobytes() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
-        relevance = _relevances(grams, weight.reshape(len(grams), own.size).astype(np.float64), prior)
-        # Marks, and letters of no script, belong to all of them: the first one has them.
-        lettered = [i for i, gram in enumerate(grams) if gram.strip(b"<>") and gram not in seen]
-        seen.update(grams)
-        grams, relevance = [grams[i] for i in lettered], relevance[lettered]
+        share = weight.reshape(len(grams), own.size).astype(np.float64)
+        relevance = _relevances(grams, share, prior)
         middle = np.median(relevance, axis=1).astype(np.float32)
         listed = np.abs(relevance - middle[:, None]) > _NEAR
+        # Marks, and letters of no script, belong to all of them: the first one has them.
+        stay = np.array([bool(gram.strip(b"<>")) and gram not in seen for gram in grams])
+        if min_worth > 0:
+            sizes_of = np.diff(offsets) + _RECORD + np.minimum(2 * listed.sum(axis=1), own.max())
+            stay &= _gains(grams, share, relevance) >= min_worth * sizes_of
+        seen.update(grams)
+        lettered = np.flatnonzero(stay)
+        grams, relevance, middle, listed = [grams[i] for i in lettered], relevance[stay], middle[stay], listed[stay]
         rows, columns = np.nonzero(listed)
         keys += grams
         rest.append(middle)
@@ -134,6 +148,19 @@ def _relevances(grams: list[bytes], weight: NDArray[np.float64], prior: float) -
     logs = np.log(np.maximum(probability, 1e-12))
     relevance: NDArray[np.float64] = logs - np.log(np.maximum(probability.mean(axis=1, keepdims=True), 1e-12))
     return np.clip(relevance, -8.0, 8.0)
+
+
+def _gains(grams: list[bytes], weight: NDArray[np.float64], relevance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each n-gram adds to the log-likelihood of the languages beside the shorter one; all for single letters."""
+    letters = [gram.decode() for gram in grams]
+    number = {gram: i for i, gram in enumerate(letters)}
+    shorter = np.array([number[gram[1:]] if len(gram) > 1 else -1 for gram in letters], dtype=np.intp)
+    single = np.array([len(gram) == 1 and gram != "<" for gram in letters])
+    total = weight[single].sum(axis=0)
+    share = relevance - np.log(np.exp(relevance).mean(axis=1, keepdims=True))
+    gains: NDArray[np.float64] = (weight / np.maximum(total, 1e-300) * (share - share[shorter])).sum(axis=1)
+    gains[shorter < 0] = np.inf
+    return gains
 
 
 def _table(keys: list[bytes]) -> StringTable:

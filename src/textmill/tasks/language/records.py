@@ -116,7 +116,9 @@ def letter_records(counts: LanguageCounts, model: LanguageIdentifier) -> Any:
     """Columns of n-grams of letters; None for a model that does not look at letters."""
     if model.order == 0:
         return None
-    grams = letter_evidence(counts, order=model.order, min_share=model.min_share, prior=model.prior)
+    grams = letter_evidence(
+        counts, order=model.order, min_share=model.min_share, prior=model.prior, min_worth=model.min_worth
+    )
     return grams.keys.bytes, grams.keys.offsets, GRAM, grams.rest, grams.begin, grams.languages, grams.values
 
 

@@ -22,8 +22,9 @@ from textmill.tasks.language.records import GRAM, WORD, columns_of
 __all__ = ["bare_records", "edited_records", "selected_records"]
 
 Records = NDArray[np.uint8]
-_OTHERS = 0.2  # weight of words with accents beside one that is written without
+_OTHERS = 0.02  # weight of words with accents beside one that is written without
 _GOOD_PART = 0.2  # of a word, that a language must have for its letters to count
+_LEAST_SHARE = 1.6e-4  # of an n-gram that is learnt from a dictionary, whose frequencies are coarse
 _LEAST_WORDS = 1_000  # of a language in the mean, to learn n-grams from a dictionary
 
 
@@ -78,7 +79,9 @@ def bare_records(
     words = _merged(records, step, WORD, _OTHERS)
     parts = [_written(*_columns(words, WORD), step)]
     if order > 0 and len(words[0]) >= _LEAST_WORDS * len(languages):
-        grams = letter_evidence(_bare_counts(words, languages, alpha), order=order, min_share=min_share, prior=prior)
+        grams = letter_evidence(
+            _bare_counts(words, languages, alpha), order=order, min_share=max(min_share, _LEAST_SHARE), prior=prior
+        )
         columns = grams.keys, GRAM, grams.rest, np.diff(grams.begin), grams.languages, grams.values
         parts.append(_written(*columns, step))
     else:
