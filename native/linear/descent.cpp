@@ -39,11 +39,11 @@ class WholeColumns {
   explicit WholeColumns(const Design& x) : x_(x) {}
   template <bool Unit>
   double sum(std::size_t, std::size_t j, const double* q) {
-    return dot<Unit>(x_.row(j), x_.value(j), x_.entries(j), q);
+    return column_dot<Unit>(x_.row(j), x_.value(j), x_.entries(j), q);
   }
   template <bool Unit>
   void add(std::size_t, std::size_t j, double moved, const double* d, double* q) const {
-    add_scaled<Unit>(x_.row(j), x_.value(j), x_.entries(j), moved, d, q);
+    add_column<Unit>(x_.row(j), x_.value(j), x_.entries(j), moved, d, q);
   }
 
  private:
@@ -75,14 +75,14 @@ class ColumnLanes {
   double sum(std::size_t a, std::size_t j, const double* q) {
     ++round_;
     each(a, j, [&](std::size_t lane, const std::int32_t* row, const double* value, std::size_t entries) {
-      sums_.put(lane, round_, dot<Unit>(row, value, entries, q));
+      sums_.put(lane, round_, column_dot<Unit>(row, value, entries, q));
     });
     return sums_.total(round_);
   }
   template <bool Unit>
   void add(std::size_t a, std::size_t j, double moved, const double* d, double* q) const {
     each(a, j, [&](std::size_t, const std::int32_t* row, const double* value, std::size_t entries) {
-      add_scaled<Unit>(row, value, entries, moved, d, q);
+      add_column<Unit>(row, value, entries, moved, d, q);
     });
   }
 
@@ -257,7 +257,7 @@ void add_moves(const Design& x, const Quadratic& model, std::span<const std::siz
         const std::size_t j = model.listed[a];
         const std::size_t from = cuts.empty() ? 0 : cuts[a * (kRowLanes + 1) + lane];
         const std::size_t to = cuts.empty() ? x.entries(j) : cuts[a * (kRowLanes + 1) + lane + 1];
-        add_scaled<Unit>(x.row(j) + from, Unit ? nullptr : x.value(j) + from, to - from, move[a], d, q.data());
+        add_column<Unit>(x.row(j) + from, Unit ? nullptr : x.value(j) + from, to - from, move[a], d, q.data());
       }
     };
     x.binary() ? add.template operator()<true>() : add.template operator()<false>();

@@ -82,6 +82,13 @@ Design::Design(std::size_t rows, std::size_t columns, std::span<const std::int64
         if (!unit) value_[at] = values[e];
       }
   });
+  base::parallel_blocks(kept, kColumnBlock, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t j = begin; j < end; ++j) {
+      const auto twice = std::adjacent_find(row_.begin() + begin_[j], row_.begin() + begin_[j + 1]);
+      if (twice != row_.begin() + begin_[j + 1])
+        base::refuse_with({"row ", source(static_cast<std::size_t>(*twice)), " has a column twice"});
+    }
+  });
 }
 
 void Design::add_ones() {
@@ -200,8 +207,8 @@ void column_sums(const Design& x, std::span<const std::int32_t> listed, std::spa
   const auto sums = [&]<bool Unit>(std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t j = listed.empty() ? k : listed[k], size = x.entries(j);
-      if (!slope.empty()) slope[k] = -dot<Unit>(x.row(j), x.value(j), size, residual.data());
-      if (!curvature.empty()) curvature[k] = squares<Unit>(x.row(j), x.value(j), size, row_curvature.data());
+      if (!slope.empty()) slope[k] = -column_dot<Unit>(x.row(j), x.value(j), size, residual.data());
+      if (!curvature.empty()) curvature[k] = column_squares<Unit>(x.row(j), x.value(j), size, row_curvature.data());
     }
   };
   base::parallel_blocks(count, kColumnBlock, threads, [&](std::size_t begin, std::size_t end) {

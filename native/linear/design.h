@@ -17,7 +17,8 @@ namespace textmill::linear {
 
 class Design {
  public:
-  // Rows as in base::Csr; throws std::invalid_argument when an index or an offset is out of range. `number` [columns]
+  // Rows as in base::Csr; throws std::invalid_argument when an index or an offset is out of range or a
+  // row has a column twice. `number` [columns]
   // gives each column its place in the design, rising from 0 on, or -1 to leave it out; none keeps all of them. Row i of
   // the design is row order[i]; none keeps their order.
   Design(std::size_t rows, std::size_t columns, std::span<const std::int64_t> offsets,

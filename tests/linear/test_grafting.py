@@ -485,6 +485,34 @@ def test_grafted_columns_are_products_of_their_parts(binary: bool) -> None:
     np.testing.assert_array_equal(*columns)
 
 
+def test_a_design_takes_columns_in_rows_once_and_rows_in_any_order() -> None:
+    with pytest.raises(ValueError, match="row 1 has a column twice"):
+        native.Design(3, np.array([0, 1, 3]), np.array([0, 2, 2], np.int32), np.ones(3), 1)
+    for wrong in ([0, 0, 1], [0, 1, 3], [0, 1]):
+        with pytest.raises(ValueError, match="order needs"):
+            native.Design(
+                1, np.array([0, 1, 1, 1]), np.zeros(1, np.int32), np.ones(1), 1, order=np.array(wrong, np.int32)
+            )
+    for number in ([0, 2], [1, 0], [0]):
+        with pytest.raises(ValueError, match="number"):
+            native.Design(2, np.array([0, 1]), np.zeros(1, np.int32), np.ones(1), 1, number=np.array(number, np.int32))
+    rng = np.random.default_rng(12)
+    dense = rng.normal(size=(500, 7)) * (rng.random((500, 7)) < [1.0, 0.9, 0.5, 0.3, 0.1, 0.02, 0.0])
+    for X in (sparse.csr_matrix(dense), sparse.csr_matrix((dense != 0).astype(float))):
+        arrays = X.indptr.astype(np.int64), X.indices, X.data
+        order = native.rows_by_commonest_column(7, *arrays[:2])
+        assert sorted(order.tolist()) == list(range(500))
+        number = np.array([0, 1, -1, 2, 3, 4, 5], np.int32)
+        design = native.Design(7, *arrays, 2, number, order)
+        design.add_ones()
+        rows = np.column_stack([X.toarray()[order][:, [0, 1, 3, 4, 5, 6]], np.ones(500)])
+        residual, bend = rng.normal(size=500), rng.random(500)
+        slope, square = np.empty(7), np.empty(7)
+        native.column_sums(design, np.empty(0, np.int32), residual, bend, slope, square, 1)
+        np.testing.assert_allclose(slope, -(rows.T @ residual), atol=1e-12)
+        np.testing.assert_allclose(square, (rows**2).T @ bend, atol=1e-12)
+
+
 def test_optimality_is_that_of_its_conditions() -> None:
     rng = np.random.default_rng(6)
     for columns, l1, l2 in ((0, 1.0, 0.0), (20_000, 0.5, 0.0), (20_000, 0.5, 2.0)):
