@@ -103,6 +103,38 @@ std::pair<Positions, Numpy<std::int64_t, 1>> granular_cuts(Ids ids, Offsets offs
   return {to_numpy(std::move(cuts.cuts)), to_numpy(std::move(cuts.offsets))};
 }
 
+Numpy<double, 1> recurrences(Ids ids, Offsets offsets, std::size_t vocabulary, Ids cuts, Offsets first) {
+  const tasks::Tokens text = checked(ids, offsets, vocabulary);
+  check_offsets(view(first), cuts.size(), "cuts");
+  require(text.units() > 0 && text.units() < kMostCells / tasks::kDistances, "no units, or too many");
+  for (const std::int32_t cut : view(cuts))
+    require(cut > 0 && static_cast<std::size_t>(cut) < text.units(), "cuts must lie between units");
+  const tasks::GranularCuts all{{cuts.data(), cuts.data() + cuts.size()}, {first.data(), first.data() + first.size()}};
+  std::vector<double> out((first.size() - 1) * tasks::kBins * 6);
+  {
+    nb::gil_scoped_release nogil;
+    tasks::recurrences(text, all, out);
+  }
+  return to_numpy(std::move(out));
+}
+
+std::pair<Positions, Numpy<double, 1>> divide_band(Offsets offsets, Ids columns, In<double, 1> values,
+                                                   std::size_t width, std::size_t r, std::size_t band, bool exact) {
+  check_offsets(view(offsets), columns.size(), "rows");
+  const std::size_t n = offsets.size() - 1;
+  require(values.size() == columns.size(), "one value for each column");
+  require(r % 2 == 1, "r must be odd, got ", r);
+  require(n > 0 && band > 0 && band <= n && n < kMostCells / band, "the band must have from 1 to ", n, " units");
+  for (const std::int32_t c : view(columns))
+    require(c >= 0 && static_cast<std::size_t>(c) < width, "a column is wrong");
+  tasks::Division division;
+  {
+    nb::gil_scoped_release nogil;
+    division = tasks::divide_band({view(offsets), view(columns), view(values), width}, r, band, exact);
+  }
+  return {to_numpy(std::move(division.cuts)), to_numpy(std::move(division.density))};
+}
+
 std::pair<Positions, bool> compact_cuts(In<double, 2> vectors, Offsets sizes, double penalty, std::size_t segments,
                                         std::size_t shortest, std::size_t longest) {
   const tasks::Limits limits = limited(sizes, vectors.shape(0), penalty, segments, shortest, longest);
@@ -123,12 +155,17 @@ void bind_segmentation(nb::module_& m) {
         "Share of the cells around each cell of a symmetric matrix that are lower.");
   m.def("divide", &divide, "matrix"_a, "exact"_a,
         "Cuts in the order in which they make a text denser inside its segments, and the densities.");
+  m.def("divide_band", &divide_band, "offsets"_a, "columns"_a, "values"_a, "width"_a, nb::kw_only(), "r"_a, "band"_a,
+        "exact"_a, "The same from the ranks of cosines of rows that are near each other.");
   m.def("probable_cuts", &probable_cuts, "ids"_a, "offsets"_a, "vocabulary"_a, "sizes"_a, nb::kw_only(), "rows"_a,
         "gain"_a, "length"_a, "penalty"_a, "segments"_a, "shortest"_a, "longest"_a,
         "Cuts of least description length, and whether there are any.");
   m.def("granular_cuts", &granular_cuts, "ids"_a, "offsets"_a, "vocabulary"_a, nb::kw_only(), "rows"_a, "gain"_a,
         "length"_a, "power"_a, "weights"_a,
         "Cuts of least description length for each weight of the lengths of segments, and the first cut of each.");
+  m.def(
+      "recurrences", &recurrences, "ids"_a, "offsets"_a, "vocabulary"_a, "cuts"_a, "first"_a,
+      "Words in common and pairs of tokens, inside of segments and across cuts, by distance, for each cut of a text.");
   m.def("compact_cuts", &compact_cuts, "vectors"_a, "sizes"_a, nb::kw_only(), "penalty"_a, "segments"_a, "shortest"_a,
         "longest"_a, "Cuts of least squared deviation, and whether there are any.");
 }

@@ -6,8 +6,10 @@
 //   gap_cosines      counts of the k units before and after each gap, moved by one unit at a time: O(tokens)
 //   rank_matrix      share of the cells around a cell that are lower: O(n^2 r^2)
 //   divide           splits a text again and again where the density inside the segments grows most: O(n^2)
+//   divide_band      both from the cells near the diagonal, for long texts: O(n band) memory
 //   probable_cuts    the segmentation of least description length: O(units * tokens)
 //   granular_cuts    the same at several granularities, from one pass over all segments
+//   recurrences      how often words come again inside of segments and across cuts, by distance: O(tokens * distance)
 //   compact_cuts     the segmentation of least squared deviation from the means of its segments: O(units^2 d) at most
 //
 // References: Hearst (1997), TextTiling; Choi (2000), domain independent linear text segmentation; Utiyama & Isahara
@@ -46,6 +48,19 @@ struct Division {
 // gives itself the largest, and the best of these is taken. Among equals, the first.
 Division divide(std::span<const float> matrix, std::size_t n, bool exact);
 
+// One row of values for each unit.
+struct UnitRows {
+  std::span<const std::int64_t> offsets;  // [units + 1]
+  std::span<const std::int32_t> columns;
+  std::span<const double> values;
+  std::size_t width;  // columns lie below it
+};
+
+// The same where only cells with |i - j| < band count: similarities are cosines of rows, neighborhoods and squares are
+// clipped at the edge of the band. With a band of n it is `divide` of `rank_matrix`. O(n band r^2) time for the ranks,
+// O(n band) memory.
+Division divide_band(const UnitRows& rows, std::size_t r, std::size_t band, bool exact);
+
 struct Limits {
   double penalty;                       // of a segment
   std::size_t segments;                 // exactly so many, 0 for as many as are best
@@ -74,6 +89,14 @@ struct GranularCuts {
 GranularCuts granular_cuts(const Tokens& text, std::span<const std::int64_t> rows, std::span<const double> gain,
                            std::span<const double> length, std::span<const double> power,
                            std::span<const double> weights);
+
+inline constexpr std::size_t kDistances = 32;  // units over which words that come again are counted
+inline constexpr std::size_t kBins = 6;        // of distances: 1, 2-3, 4-7, 8-15, 16-31, 32
+
+// out [cuts][kBins][6]: for each cut the words in common and the pairs of tokens, over the pairs of units at these
+// distances: of those inside of segments, of those with a cut between them, and of those in neighboring segments. A word
+// of f tokens in the text that is x times in one unit and y times in the other counts x y / (f - 1).
+void recurrences(const Tokens& text, const GranularCuts& cuts, std::span<double> out);
 
 // cost of a segment = sum |v - mean|^2 over its units; vectors [units][dimensions]
 Cuts compact_cuts(std::span<const double> vectors, std::size_t dimensions, const Limits& limits);

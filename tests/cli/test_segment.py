@@ -80,7 +80,9 @@ def test_built_texts_are_scored(run, tmp_path):
     assert built.exit_code == 0, built.output
     assert len(list((tmp_path / "built").iterdir())) == 4
     rows = [line.split("\t") for line in run("evaluate", "built", "--method", "auto,none").stdout.splitlines()]
-    assert rows[0][:3] == ["method", "texts", "window_diff"]
+    measures = ["window_diff", "window_diff_sd", "pk", "pk_sd", "precision", "recall", "f1"]
+    assert rows[0] == ["method", "texts", *measures, "segments", "true_segments"]
+    assert rows[2][-5:] == ["0.000", "0.000", "0.000", "1.0", rows[1][-1]]
     assert float(rows[1][2]) < float(rows[2][2])
     json.loads(run("evaluate", "built", "--method", "none", "--json", "--plot", "s.svg", "--report", "s.html").stdout)
     assert (tmp_path / "s.svg").exists()
@@ -105,9 +107,49 @@ def test_built_texts_are_scored(run, tmp_path):
     assert beginnings.exit_code == 0, beginnings.output
 
 
+def test_the_tree_of_cuts_goes_from_the_weakest_boundary_to_the_strongest(run, tmp_path):
+    (tmp_path / "three.txt").write_text(MILL * 8 + SKY * 8 + "The ship sails a sea. " * 8)
+    rows = [line.split("\t") for line in run("text", "three.txt", "--to", "tree").stdout.splitlines()]
+    assert rows[0] == ["id", "segments", "token", "begin", "dissimilarity", "ending", "beginning"]
+    assert [row[1] for row in rows[1:]] == ["3", "2"]
+    assert sorted(row[2] for row in rows[1:]) == ["40", "80"]
+    assert float(rows[1][4]) <= float(rows[2][4])
+    assert "mill" in rows[2][5]
+    assert "planet" in rows[2][6]
+
+
+def test_a_background_model_of_other_texts_is_mixed_in(run, tmp_path):
+    lines = "\n".join([MILL, SKY, "The ship sails the sea. "] * 5)
+    (tmp_path / "docs.txt").write_text(lines)
+    trained = ["topics", "train", "docs.txt", "--lines", "--kind", "lsa", "--topics", "2", "-o", "space.mill"]
+    assert CliRunner().invoke(app, trained).exit_code == 0
+    common = ["text", "volume.txt", "--method", "lsitiling", "--to", "json", "--gaps"]
+    plain, mixed, alone = (
+        json.loads(run(*common, *more).stdout)["gaps"]
+        for more in ([], ["--background", "space.mill"], ["--background", "space.mill", "--background-weight", "1"])
+    )
+    similarities = [[gap["similarity"] for gap in gaps] for gaps in (plain, mixed, alone)]
+    assert len(set(map(tuple, similarities))) == 3
+    for a, b, c in zip(*similarities, strict=True):
+        assert b == pytest.approx((a + c) / 2, abs=1e-5)
+
+
+@pytest.mark.parametrize("dimensions", ["3", "segments", "auto", "clusters"])
+def test_dimensions_are_a_number_or_a_way_to_choose_it(run, dimensions):
+    result = run("text", "volume.txt", "--method", "lsitiling", "--dimensions", dimensions, "--to", "json")
+    facts = json.loads(result.stdout)
+    assert 2 <= facts["n_dimensions"] <= 20
+    assert "".join(segment["text"] for segment in facts["segments"]) == TEXT
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["text", "volume.txt", "--dimensions", "4"], "--dimensions needs a latent space, which auto has not"),
+        (["text", "volume.txt", "--method", "optimal", "--dimensions", "x"], "segments, auto or clusters, got 'x'"),
+        (["text", "volume.txt", "--method", "c99-latent", "--dimensions", "auto"], "must be a number, got 'auto'"),
+        (["text", "volume.txt", "--background", "volume.txt"], "add --method lsitiling"),
+        (["text", "volume.txt", "--method", "lsitiling", "--background", "volume.txt"], "not a textmill model"),
         (["build", "volume.txt", "-o", "x", "--segments", "many"], "--segments must be a number or a range"),
         (["text", "nowhere.txt"], "No such file"),
         (["evaluate", "empty"], "the folder has no files"),

@@ -52,6 +52,7 @@ from textmill.tasks.segmentation.rules import choose_gaps, threshold_of
 from textmill.tasks.segmentation.segmenter import gaps_of
 from textmill.tasks.segmentation.signals import Contexts, depth_scores, gap_signal, local_minima, smooth
 from textmill.tasks.segmentation.streams import StreamedSpace
+from textmill.tasks.segmentation.texts import unit_counts
 
 SIGNAL = np.array([0.9, 0.8, 0.3, 0.7, 0.95, 0.9, 0.5, 0.6, 0.4, 0.9])
 SYNONYMS = (
@@ -247,12 +248,60 @@ def direct(R, cuts):
     return sum(R[a:b, a:b].sum(dtype=float) for a, b in pairs) / sum((b - a) ** 2 for a, b in pairs)
 
 
-def test_c99_takes_an_odd_neighborhood_and_not_too_many_sentences(monkeypatch):
+def test_c99_takes_an_odd_neighborhood():
     with pytest.raises(DataError, match="neighborhood must be odd, got 10"):
         C99(neighborhood=10).segment(TOPICS)
+
+
+@pytest.mark.parametrize("search", ["fast", "exact"])
+@pytest.mark.parametrize("dimensions", [None, 4])
+def test_banded_c99_with_a_band_as_wide_as_the_text_is_c99(monkeypatch, search, dimensions):
+    options = {"search": search, "n_dimensions": dimensions, "band": 1000}
+    whole = [C99(**options).segment(TOPICS, n_segments=m).boundaries.tolist() for m in (None, 3, 12)]
+    monkeypatch.setattr("textmill.tasks.segmentation.c99._MOST", 1)
+    assert [C99(**options).segment(TOPICS, n_segments=m).boundaries.tolist() for m in (None, 3, 12)] == whole
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 4), min_size=0, max_size=4), min_size=2, max_size=14),
+    st.integers(1, 14),
+    st.sampled_from([1, 3, 11]),
+    st.booleans(),
+)
+@settings(max_examples=80, deadline=None)
+def test_banded_division_is_the_definition(units, band, r, exact):
+    n, band = len(units), min(band, len(units))
+    rows = np.array([np.bincount(unit, minlength=5) if unit else np.zeros(5) for unit in units], float)
+    norms = np.sqrt((rows**2).sum(axis=1))
+    norms[norms == 0] = 1.0
+    S = (rows @ rows.T / norms / norms[:, None]).astype(np.float32)
+    S = np.triu(S) + np.triu(S, 1).T
+    near = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) < band
+    R = np.zeros((n, n))
+    for i, j in zip(*np.nonzero(near), strict=True):
+        box = (slice(max(0, i - r // 2), i + r // 2 + 1), slice(max(0, j - r // 2), j + r // 2 + 1))
+        others = int(near[box].sum()) - 1
+        R[i, j] = np.float32((S[box][near[box]] < S[i, j]).sum()) / np.float32(others) if others else 0.0
+    sparse = unit_counts(
+        np.array([w for unit in units for w in unit], np.int32), np.cumsum([0, *map(len, units)]).astype(np.int64), 5
+    )
+    cuts, density = native.divide_band(
+        sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data, 5, r=r, band=band, exact=exact
+    )
+    assert sorted(cuts.tolist()) == list(range(1, n))
+    for i in range(n):
+        pairs = list(itertools.pairwise([0, *sorted(cuts[:i].tolist()), n]))
+        inside = sum(R[a:b, a:b][near[a:b, a:b]].sum() for a, b in pairs)
+        assert density[i] == pytest.approx(inside / sum(near[a:b, a:b].sum() for a, b in pairs), abs=1e-6)
+
+
+def test_banded_c99_cuts_a_long_text_where_its_topics_change(monkeypatch):
     monkeypatch.setattr("textmill.tasks.segmentation.c99._MOST", 50)
-    with pytest.raises(DataError, match="180 are too many; use LSITiling"):
-        C99().segment(TOPICS)
+    assert C99(band=60).segment(TOPICS, n_segments=4).boundaries.tolist() == (
+        C99(band=1000).segment(TOPICS, n_segments=4).boundaries.tolist()
+    )
+    with pytest.raises(DataError, match="band must be a whole number at least 1"):
+        C99(band=0).segment(TOPICS)
 
 
 # --- shortest paths ---------------------------------------------------------------------------------------------------

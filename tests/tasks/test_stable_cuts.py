@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from textmill._native import tasks as native
 from textmill.tasks.segmentation import TopicSegmenter, stability, tokenized
+from textmill.tasks.segmentation.recurrence import evidence
 from textmill.tasks.segmentation.stability import BROAD, LOCAL, polya, stable_boundaries
 
 MILL, SKY, SEA = (
@@ -80,9 +81,68 @@ def test_a_coarser_granularity_has_no_more_segments():
 
 def test_the_cut_that_changes_least_is_trusted_most():
     a, b = np.array([5, 9]), np.array([3])
-    judgement = LOCAL.judge([np.arange(1, 20), a, a, a, b, *[np.zeros(0, int)] * 5], 1000)
+    judgement = LOCAL.judge([np.arange(1, 20), a, a, a, b, *[np.zeros(0, int)] * 5])
     assert int(np.argmin(judgement[:5])) == 2
-    assert judgement[9] >= LOCAL.whole
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 5), min_size=0, max_size=4), min_size=2, max_size=40).filter(
+        lambda u: sum(map(len, u)) > 1
+    ),
+    st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_evidence_counts_words_that_come_again_by_distance(units, data):
+    ids = np.unique([i for unit in units for i in unit], return_inverse=True)[1].astype(np.int32)
+    offsets = np.cumsum([0, *map(len, units)]).astype(np.int64)
+    places = st.lists(st.integers(1, len(units) - 1), unique=True, max_size=4).map(sorted)
+    cuts = [data.draw(places), data.draw(places)]
+    first = np.cumsum([0, *map(len, cuts)])
+    joined = np.array([place for cut in cuts for place in cut], np.int32)
+    table = native.recurrences(ids, offsets, int(ids.max()) + 1, joined, first).reshape(2, 6, 6)
+    wanted = np.zeros((2, 6, 6))
+    f = np.bincount(ids)
+    for k, cut in enumerate(cuts):
+        for i, j in itertools.combinations(range(len(units)), 2):
+            if j - i > 32:
+                continue
+            x, y = ids[offsets[i] : offsets[i + 1]].tolist(), ids[offsets[j] : offsets[j + 1]].tolist()
+            between = sum(i < place <= j for place in cut)
+            row = wanted[k, int(np.log2(j - i))]
+            common = sum(1 / (f[a] - 1) for a in x for b in y if a == b)
+            for column in [2 * (between > 0), *([4] if between == 1 else [])]:
+                row[column : column + 2] += common, len(x) * len(y)
+    assert np.allclose(table, wanted)
+
+
+def test_recurrences_refuse_cuts_that_are_no_gaps():
+    ids, offsets = np.array([0, 0, 1], np.int32), np.array([0, 2, 3])
+    for wrong in (0, 2, -1):
+        with pytest.raises(ValueError, match="between units"):
+            native.recurrences(ids, offsets, 2, np.array([wrong], np.int32), np.array([0, 1]))
+
+
+def test_words_that_fade_are_no_boundary_and_words_that_stop_are():
+    random = np.random.default_rng(0)
+    fading = [(i // 4 + random.integers(0, 30, 8)).tolist() for i in range(120)]  # the vocabulary moves on, slowly
+    stopping = [(100 * (i // 60) + random.integers(0, 30, 8)).tolist() for i in range(120)]
+    gains = []
+    for units in (fading, stopping):
+        ids = np.unique(np.concatenate(units), return_inverse=True)[1].astype(np.int32)
+        gains.append(float(evidence(ids, np.arange(0, 961, 8), int(ids.max()) + 1, [np.array([60])]).gain[0]))
+    assert gains[0] < 0 < 20 < gains[1]
+
+
+def test_topics_that_return_are_cut_each_time():
+    mill, sky = "The mill wheel grinds grain. ", "A planet orbits its star. "
+    assert TopicSegmenter().segment((mill * 12 + sky * 9) * 3).masses.tolist() == [60, 45] * 3
+    cut = TopicSegmenter().segment((MILL * 4 + SKY * 4) * 3)
+    assert len(cut) == 6
+
+
+def test_a_text_of_few_words_keeps_those_that_are_in_one_part():
+    cut = TopicSegmenter().segment("cat dog mouse.\n" * 12 + "stock bank fund.\n" * 9)
+    assert cut.boundaries.tolist() == [36]
 
 
 def test_one_topic_is_left_whole_and_disjoint_words_are_cut():

@@ -17,12 +17,34 @@ from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
+_CHOICES = ("segments", "auto", "clusters")
+_OR = "segments, auto or clusters"
+_HEADERS = {
+    "table": "id\tsegment\ttokens\tbegin\tend\twords",
+    "tree": "id\tsegments\ttoken\tbegin\tdissimilarity\tending\tbeginning",
+}
+
 _METHODS = "auto, lsitiling, optimal, texttiling, hearst, c99, c99-latent, probability, fixed, random, none or all"
 _Method = Annotated[str, typer.Option(help=f"How to cut: {_METHODS}.")]
 _MinTokens = Annotated[int, typer.Option(help="Smallest number of tokens of a segment.")]
 _MaxTokens = Annotated[int | None, typer.Option(help="Largest number of tokens of a segment.")]
 _Snap = Annotated[str | None, typer.Option(help="Move boundaries to the nearest paragraph, sentence or line.")]
 _ByLanguage = Annotated[bool, typer.Option("--by-language", help="Cut wherever the language changes, too.")]
+_Dimensions = Annotated[
+    str | None,
+    typer.Option(
+        help="Dimensions of the latent space of lsitiling, optimal and c99-latent: a number; for the first two also "
+        "segments (as many), auto (largest gap of singular values) or clusters (as many as clusters of contexts).",
+        show_default="5, segments, 20",
+    ),
+]
+_Background = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="MODEL", help="With lsitiling: a topic model made by `textmill topics train`, for short texts."
+    ),
+]
+_BackgroundWeight = Annotated[float, typer.Option(help="Share of the background model in the similarities, 0 to 1.")]
 _References = Annotated[
     list[str], typer.Argument(metavar="REF...", help="Texts with known segments, in Choi's format: files or folders.")
 ]
@@ -39,8 +61,15 @@ def text(
     max_tokens: _MaxTokens = None,
     snap: _Snap = None,
     by_language: _ByLanguage = False,
+    dimensions: _Dimensions = None,
+    background: _Background = None,
+    background_weight: _BackgroundWeight = 0.5,
     to: Annotated[
-        str, typer.Option(help="What to write: table, json, strings, choi, masses or marks (0 and 1 for each gap).")
+        str,
+        typer.Option(
+            help="What to write: table, tree (boundaries from the weakest to the strongest), json, strings, choi, "
+            "masses or marks (0 and 1 for each gap)."
+        ),
     ] = "table",
     gaps: Annotated[
         bool, typer.Option("--gaps", help="With --to json: add similarity and depth of every gap.")
@@ -63,8 +92,8 @@ def text(
     from textmill.progress import track
     from textmill.tasks import segmentation as task
 
-    check_choice("to", to, ["table", "json", "strings", "choi", "masses", "marks"])
-    segmenter = task.segmenter_of(method)
+    check_choice("to", to, [*_HEADERS, "json", "strings", "choi", "masses", "marks"])
+    segmenter = _segmenter(method, dimensions, background, background_weight)
     limits: dict[str, Any] = {"min_tokens": min_tokens, "max_tokens": max_tokens, "snap": snap}
     limits["cuts"] = _language_segmenter(by_language) or ()
     if stream:
@@ -81,8 +110,8 @@ def text(
             name = names.popleft()
             if i == 0:
                 _draw(task, cut, name, plot, report)
-                if to == "table":  # not before the first text could be read
-                    out.write("id\tsegment\ttokens\tbegin\tend\twords\n")
+                if to in _HEADERS:  # not before the first text could be read
+                    out.write(_HEADERS[to] + "\n")
             out.writelines(_forms(cut, name, to, gaps))
 
 
@@ -134,21 +163,29 @@ def evaluate(
     number_given: Annotated[
         bool, typer.Option("--number-given", help="Tell the methods how many segments each text has.")
     ] = False,
-    near: Annotated[int, typer.Option(help="Number of tokens by which a boundary may be off, for F1.")] = 0,
+    dimensions: _Dimensions = None,
+    background: _Background = None,
+    background_weight: _BackgroundWeight = 0.5,
+    near: Annotated[
+        int, typer.Option(help="Number of tokens by which a boundary may be off, for precision, recall and F1.")
+    ] = 0,
     plot: Annotated[Path | None, figure_option("Draw the scores of all texts, best first.")] = None,
     report: Annotated[Path | None, further_output("Write a page with figures and curves.")] = None,
     encoding: Annotated[str, typer.Option(help="Encoding of the texts.")] = "utf-8",
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
-    """Print WindowDiff, P_k and boundary F1 of methods on texts with known segments; lower is better for the first two.
+    """Print WindowDiff, P_k and precision, recall and F1 of boundaries, for methods on texts with known segments.
+
+    Lower is better for WindowDiff and P_k; their standard deviations over texts stand beside them.
 
     Example: textmill segment evaluate choi/ --method c99,probability --number-given
     """
     from textmill.progress import track
     from textmill.tasks import segmentation as task
 
-    segmenters = {name: task.segmenter_of(name) for name in (part.strip() for part in methods.split(",")) if name}
+    names = [name for name in (part.strip() for part in methods.split(",")) if name]
+    segmenters = {name: _segmenter(name, dimensions, background, background_weight) for name in names}
     texts = list(_references(references, encoding))
     scores = [
         task.evaluate_segmenters(
@@ -162,8 +199,9 @@ def evaluate(
         save(task.draw_scores(scores), plot)
     if report is not None:
         task.scores_page(scores).write(report)
-    forms = {"window_diff": ".3f", "window_diff_sd": ".3f", "pk": ".3f", "f1": ".3f", "segments": ".1f"}
-    table = Printed({"method": "", "texts": "", **forms, "true_segments": ".1f"}, json=json)
+    rates = ["window_diff", "window_diff_sd", "pk", "pk_sd", "precision", "recall", "f1"]
+    forms = dict.fromkeys(rates, ".3f") | {"segments": ".1f", "true_segments": ".1f"}
+    table = Printed({"method": "", "texts": "", **forms}, json=json)
     for one in scores:
         table.row(**one.to_json())
 
@@ -243,6 +281,28 @@ def build(
         cut = task.Segments(reference.text, reference.boundaries)
         write_choi([_lines(segment) for segment in cut], output / f"{i:04d}.ref")
     typer.echo(f"{output}: {counted(len(built), 'texts')}")
+
+
+def _segmenter(method: str, dimensions: str | None, background: Path | None, weight: float) -> Any:
+    """The segmenter of a name, with the options that it has."""
+    from textmill.cli._topic_options import load_model
+    from textmill.errors import DataError
+    from textmill.tasks import segmentation as task
+
+    options: dict[str, Any] = {}
+    if dimensions is not None:
+        if method not in ("lsitiling", "optimal", "c99-latent"):
+            raise DataError(f"--dimensions needs a latent space, which {method} has not; use lsitiling, for one")
+        if not dimensions.isdecimal() and (method == "c99-latent" or dimensions not in _CHOICES):
+            raise DataError(
+                f"--dimensions must be a number{', ' + _OR if method != 'c99-latent' else ''}, got {dimensions!r}"
+            )
+        options["n_dimensions"] = int(dimensions) if dimensions.isdecimal() else dimensions
+    if background is not None:
+        if method != "lsitiling":
+            raise DataError(f"--background is an option of lsitiling, not of {method}; add --method lsitiling")
+        options |= {"background": load_model(background), "background_weight": weight}
+    return task.segmenter_of(method, **options)
 
 
 def _check_stream(options: dict[str, Any]) -> None:
@@ -331,6 +391,11 @@ def _forms(cut: Any, name: str, to: str, gaps: bool) -> Iterator[str]:
         yield " ".join(map(str, cut.masses.tolist())) + "\n"
     elif to == "marks":
         yield cut.to_string() + "\n"
+    elif to == "tree":
+        label = " ".join(name.split())
+        words = {token: f"{' '.join(ending)}\t{' '.join(beginning)}" for token, ending, beginning in cut.explain()}
+        for i, (token, away) in enumerate(cut.tree()):
+            yield f"{label}\t{len(cut) - i}\t{token}\t{cut.text.starts[token]}\t{away:.4f}\t{words[token]}\n"
     else:
         rows = zip(cut.masses.tolist(), cut.spans, cut.words() if len(cut) else [], strict=True)
         for i, (tokens, (begin, end), words) in enumerate(rows, 1):

@@ -1,9 +1,10 @@
 """A method for any text: the cut that is most stable under changes of its granularity.
 
 How fine a text is to be cut is not known beforehand: a stream of news has a boundary every hundred words, a volume of
-chapters every few thousand, a chapter none. `stability` finds cuts from fine to coarse under two models of words, and
-takes the one that changes least with the granularity. Where a number of segments is given, the most probable cut of
-that many segments is taken (`probability`), in units of sentences, or of 20 tokens in long texts.
+chapters every few thousand, a chapter none. `stability` finds cuts from fine to coarse under three models of words, and
+takes the one that changes least with the granularity and at whose boundaries words stop (`recurrence`). Where a number
+of segments is given, the most probable cut of that many segments is taken (`probability`), in units of sentences, or of
+20 tokens in long texts.
 
 Cost: linear in the length of the text; with a number of segments that of `probability`.
 """
@@ -26,11 +27,11 @@ __all__ = ["METHODS", "TopicSegmenter", "segmenter_of"]
 
 METHODS: dict[str, Callable[..., Segmenter]] = {
     "lsitiling": LSITiling,
-    "optimal": lambda **options: LSITiling(search="optimal", n_dimensions="segments", **options),
+    "optimal": lambda **options: LSITiling(search="optimal", **{"n_dimensions": "segments"} | options),
     "texttiling": TextTiling,
     "hearst": Hearst,
     "c99": C99,
-    "c99-latent": lambda **options: C99(n_dimensions=20, **options),
+    "c99-latent": lambda **options: C99(**{"n_dimensions": 20} | options),
     "probability": MaximumProbability,
     "fixed": Fixed,
     "random": Random,

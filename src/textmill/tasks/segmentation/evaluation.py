@@ -30,11 +30,13 @@ _USUAL = 5  # dimensions
 
 @dataclass(frozen=True, eq=False)
 class SegmentationScores:
-    """Figures of one segmenter, one for each text."""
+    """Figures of one segmenter, one for each text; precision, recall and F1 are those of boundaries."""
 
     name: str
     window_diff: Floats
     pk: Floats
+    precision: Floats
+    recall: Floats
     f1: Floats
     n_true: Ints
     n_proposed: Ints
@@ -51,6 +53,9 @@ class SegmentationScores:
             "window_diff": round(float(self.window_diff.mean()), 4),
             "window_diff_sd": round(float(self.window_diff.std()), 4),
             "pk": round(float(self.pk.mean()), 4),
+            "pk_sd": round(float(self.pk.std()), 4),
+            "precision": round(float(self.precision.mean()), 4),
+            "recall": round(float(self.recall.mean()), 4),
             "f1": round(float(self.f1.mean()), 4),
             "segments": round(float(self.n_proposed.mean()), 2),
             "true_segments": round(float(self.n_true.mean()), 2),
@@ -68,7 +73,7 @@ def evaluate_segmenters(
     """Score segmenters on texts with known segments.
 
     `number_given` tells the segmenters how many segments there are; `tolerance` is how many tokens off a boundary may
-    be for its F1.
+    be for precision, recall and F1. A text without boundaries in which none is proposed has 1 for these.
 
     >>> from textmill.tasks.segmentation import NoBoundary, reference_of
     >>> references = [reference_of(["a b c d", "e f g h", "i j k l"])]
@@ -83,18 +88,19 @@ def evaluate_segmenters(
     results = []
     for name, segmenter in segmenters.items():
 
-        def one(reference: Reference, segmenter: Segmenter = segmenter) -> tuple[float, float, float, int]:
+        def one(reference: Reference, segmenter: Segmenter = segmenter) -> list[float]:
             wanted = reference.n_segments if number_given else None
             proposed = segmenter.segment(reference.text, n_segments=wanted).segmentation()
             truth = reference.segmentation
             near = boundary_counts(truth, proposed, tolerance=tolerance)
-            f1 = float(near.f()) if near.hits or near.misses or near.false_alarms else 1.0
-            return _rate(window_diff, truth, proposed), _rate(pk, truth, proposed), f1, len(proposed.masses)
+            right = not (near.hits or near.misses or near.false_alarms)
+            places = [1.0] * 3 if right else [near.precision(), near.recall(), near.f()]
+            return [_rate(window_diff, truth, proposed), _rate(pk, truth, proposed), *places, len(proposed.masses)]
 
         with ThreadPoolExecutor(jobs) as pool:
-            rows = np.array(list(pool.map(one, references)))
+            wd, p_k, precision, recall, f1, many = np.array(list(pool.map(one, references))).T
         true = np.array([reference.n_segments for reference in references])
-        results.append(SegmentationScores(name, rows[:, 0], rows[:, 1], rows[:, 2], true, rows[:, 3].astype(np.int64)))
+        results.append(SegmentationScores(name, wd, p_k, precision, recall, f1, true, many.astype(np.int64)))
     return results
 
 

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from textmill.arrays import Floats, Ints
+from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError
 from textmill.metrics import Segmentation
 from textmill.tasks.segmentation.signals import Gaps
@@ -126,8 +126,7 @@ class Segments(Sequence[str]):
 
     def strengths(self) -> Floats:
         """How different the segments on both sides of each boundary are: 1 minus the cosine of their word counts."""
-        edges = np.concatenate([[0], self.boundaries, [len(self.text)]])
-        rows = unit_counts(self.text.ids, edges, max(1, len(self.text.terms)))
+        rows = self._counts()
         from textmill.tasks.segmentation.signals import cosines_of_neighbors
 
         return 1.0 - cosines_of_neighbors(rows, 1) if rows.shape[0] > 1 else np.zeros(0)
@@ -138,14 +137,17 @@ class Segments(Sequence[str]):
         Each row has the token and the dissimilarity at which it disappears: leave out the first n for a coarser cut.
         """
         edges = [0, *self.boundaries.tolist(), len(self.text)]
-        rows = unit_counts(self.text.ids, np.array(edges, np.int64), max(1, len(self.text.terms)))
-        vectors = [rows[i].toarray().ravel() for i in range(rows.shape[0])]
+        counts = self._counts()
+        rows = [counts[i] for i in range(counts.shape[0])]
+        away = [_dissimilarity(a, b) for a, b in pairwise(rows)]
         order: list[tuple[int, float]] = []
-        while len(vectors) > 1:
-            away = [_dissimilarity(a, b) for a, b in pairwise(vectors)]
-            weakest = int(np.argmin(away))
-            order.append((edges.pop(weakest + 1), max(away[weakest], order[-1][1] if order else 0.0)))
-            vectors[weakest : weakest + 2] = [vectors[weakest] + vectors[weakest + 1]]
+        while away:
+            i = int(np.argmin(away))
+            order.append((edges.pop(i + 1), max(away.pop(i), order[-1][1] if order else 0.0)))
+            rows[i : i + 2] = [rows[i] + rows[i + 1]]
+            for j in (i - 1, i):
+                if 0 <= j < len(away):
+                    away[j] = _dissimilarity(rows[j], rows[j + 1])
         return order
 
     def coarser(self, n_segments: int) -> Segments:
@@ -158,29 +160,41 @@ class Segments(Sequence[str]):
 
     def words(self, k: int = 5) -> list[list[str]]:
         """The words of each segment that set it off from the others: term frequency by rarity among the segments."""
-        edges = np.concatenate([[0], self.boundaries, [len(self.text)]])
-        rows = unit_counts(self.text.ids, edges, max(1, len(self.text.terms))).toarray()
-        share = rows / np.maximum(1, rows.sum(axis=1, keepdims=True))
-        rest = (rows.sum(axis=0) - rows) / np.maximum(1, rows.sum() - rows.sum(axis=1, keepdims=True))
-        score = share * np.log((share + 1e-4) / (rest + 1e-4)) * (rows > 1)
-        return [self._best(row, k) for row in score]
+        rows = self._counts()
+        size = np.asarray(rows.sum(axis=1)).ravel()
+        which = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        share = rows.data / np.maximum(1, size)[which]
+        total = np.bincount(rows.indices, rows.data, minlength=rows.shape[1])
+        rest = (total[rows.indices] - rows.data) / np.maximum(1, size.sum() - size)[which]
+        score = share * np.log((share + 1e-4) / (rest + 1e-4)) * (rows.data > 1)
+        return [self._best(rows.indices[a:b], score[a:b], k) for a, b in pairwise(rows.indptr.tolist())]
 
     def explain(self, k: int = 5) -> list[tuple[int, list[str], list[str]]]:
         """For each boundary its token, and the words that end there and that begin there."""
-        edges = np.concatenate([[0], self.boundaries, [len(self.text)]])
-        rows = unit_counts(self.text.ids, edges, max(1, len(self.text.terms))).toarray()
-        rarity = np.log(1 + len(rows) / np.maximum(1, (rows > 0).sum(axis=0)))
-        weights = rows / np.maximum(1, rows.sum(axis=1, keepdims=True)) * rarity
+        rows = self._counts()
+        size = np.asarray(rows.sum(axis=1)).ravel()
+        rarity = np.log(1 + rows.shape[0] / np.maximum(1, np.bincount(rows.indices, minlength=rows.shape[1])))
+        rows.data = rows.data / np.repeat(np.maximum(1, size), np.diff(rows.indptr)) * rarity[rows.indices]
+        change = (rows[:-1] - rows[1:]).tocsr()
+        change.sort_indices()
+        parts = [(change.indices[a:b], change.data[a:b]) for a, b in pairwise(change.indptr.tolist())]
         return [
-            (int(token), self._best(weights[i] - weights[i + 1], k), self._best(weights[i + 1] - weights[i], k))
-            for i, token in enumerate(self.boundaries)
+            (int(token), self._best(terms, scores, k), self._best(terms, -scores, k))
+            for token, (terms, scores) in zip(self.boundaries, parts, strict=True)
         ]
 
-    def _best(self, scores: Floats, k: int) -> list[str]:
+    def _counts(self) -> Any:
+        """Sparse matrix of how often each word is in each segment."""
+        edges = np.concatenate([[0], self.boundaries, [len(self.text)]]).astype(np.int64)
+        counts = unit_counts(self.text.ids, edges, max(1, len(self.text.terms)))
+        counts.sort_indices()
+        return counts
+
+    def _best(self, terms: Ids, scores: Floats, k: int) -> list[str]:
         order = np.argsort(-scores, kind="stable")[:k]
-        return [self.text.terms[i] for i in order if scores[i] > 0]
+        return [self.text.terms[terms[i]] for i in order if scores[i] > 0]
 
 
-def _dissimilarity(a: Floats, b: Floats) -> float:
-    size = float(np.sqrt(a @ a) * np.sqrt(b @ b))
-    return 1.0 - float(a @ b) / size if size else 0.0
+def _dissimilarity(a: Any, b: Any) -> float:
+    size = float(np.sqrt(a.data @ a.data) * np.sqrt(b.data @ b.data))
+    return 1.0 - float(a.multiply(b).sum()) / size if size else 0.0

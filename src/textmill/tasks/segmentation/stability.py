@@ -12,16 +12,18 @@ length grows with it, so that one kappa means the same for long and for short se
     broad     prior 0.2 for every word; beta 0.5: the whole vocabulary of a topic; long segments
 
 For each of them ten values of kappa give ten cuts, from one pass over all segments. Where there are topics, cuts of
-neighboring kappas agree; inside of one topic they do not. So each cut is judged by
+neighboring kappas agree; inside of one topic they do not. And where there are topics, words stop at the boundaries: the
+evidence G of a cut (module `recurrence`) compares them with words as far apart inside of its segments, so that what
+drifts within one text is not taken for a new topic. Each cut of b boundaries is judged by
 
     mean share of boundaries that its two neighbors do not have in common with it + w (log kappa / kappa_0)^2
+    + 0.4 (1 - G / largest G) + 3 (1 - G / 3.6 sqrt(b))+ + 0.7 (1 - G / 0.16 expected)+
 
-and the least wins; no boundary at all is always stable and counts no better than a constant. kappa_0, w and these
-constants were chosen on texts put together from news, posts, reviews, abstracts, prose and declarations.
-
-Short segments have too few words for this. There the cut of maximum probability (module `probability`, which has one
-granularity) is taken where it finds short segments and a local cut finds nearly the same ones, without knowing of it,
-or where nearly all tokens of the words that are repeated lie in one segment each.
+with (x)+ = max(0, x), no boundary by 0.3 + 0.0165 * the largest G / sqrt(b), and the least wins. The cut of maximum
+probability (module `probability`, which has one granularity, made for short segments) is judged with the others: by the
+share of boundaries in which the most similar of the others differs from it (by none where hardly a word crosses its
+boundaries), and by the length of its segments. The constants were chosen on texts put together from news, posts,
+reviews, abstracts, prose and declarations.
 
 A long text is cut in blocks that overlap by half a block or more, so that time and memory are linear in its length.
 
@@ -40,6 +42,7 @@ import numpy as np
 from textmill._native import tasks as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.tasks.segmentation.probability import laplace
+from textmill.tasks.segmentation.recurrence import Evidence, evidence
 from textmill.tasks.segmentation.texts import TokenizedText
 
 __all__ = ["BROAD", "LOCAL", "Granularity", "polya", "stable_boundaries"]
@@ -47,10 +50,12 @@ __all__ = ["BROAD", "LOCAL", "Granularity", "polya", "stable_boundaries"]
 BLOCK, UNITS = 30_000, 2_000  # tokens and units at most that are looked at together
 _PROGRESS = 64  # one part in so many of a block, at least
 _SEGMENT = 3.0  # cost of a segment, whatever its length
-_AGREEMENT = 0.35  # share of boundaries that differ, below which two models mean the same
-_SHORT, _SEVERAL = 150, 4  # tokens of a short segment, and segments of which a text of such must have
-_APART = 0.95  # share of repeated words in their own segments, from which there is no doubt
-_FINE = slice(2, 5)  # local granularities of short segments
+_LEAST, _DOUBT = 3.6, 3.0  # evidence by the root of the number of boundaries, and what a cut without it costs
+_SHARE, _DOUBT_OF_SHARE = 0.16, 0.7  # the same for the evidence in proportion to what is expected
+_WEAKER = 0.4  # cost of having no evidence where others have
+_WHOLE, _STRONG = 0.3, 0.0165  # judgement of a text without boundaries, and how it grows with the evidence for some
+_SHARED, _ENOUGH = 0.05, 5  # of expected words on both sides, and how many a boundary, from which there is no doubt
+_SHORT, _LONGER, _PROBABLE = 55, 0.45, -0.15  # words of a short segment, cost of longer ones, handicap of the probable
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +69,8 @@ class Granularity:
         beta: Power of the length of a segment.
         least: Finest granularity.
         most: Coarsest granularity.
-        usual: The granularity that is expected, for 1,000 tokens.
-        slope: How the expectation moves with the logarithm of the length of the text.
+        usual: The granularity that is expected.
         weight: Of the distance from what is expected.
-        whole: The least that a text without boundaries may be judged.
         handicap: Added to every judgement.
     """
 
@@ -78,28 +81,23 @@ class Granularity:
     least: float
     most: float
     usual: float
-    slope: float
     weight: float
-    whole: float
     handicap: float
 
     def kappas(self, many: int = 10) -> Floats:
         """The granularities that are tried, finest first."""
         return np.geomspace(self.least, self.most, many)
 
-    def judge(self, cuts: list[Ints], tokens: int) -> Floats:
-        """How little each cut is to be trusted."""
-        kappas = self.kappas(len(cuts))
+    def judge(self, cuts: list[Ints]) -> Floats:
+        """How little each cut is to be trusted, by its neighbors and its granularity."""
         changes = np.array([_change(a, b) for a, b in pairwise(cuts)])
         unrest = np.array([changes[max(0, i - 1) : i + 1].mean() for i in range(len(cuts))])
-        unrest = np.where([not len(cut) for cut in cuts], np.maximum(unrest, self.whole), unrest)
-        away = np.log(kappas / self.usual) - self.slope * np.log(tokens / 1000)
-        judgement: Floats = unrest + self.weight * away**2 + self.handicap
+        judgement: Floats = unrest + self.weight * np.log(self.kappas(len(cuts)) / self.usual) ** 2 + self.handicap
         return judgement
 
 
-LOCAL = Granularity("local", 4.0, True, 0.7, 5.0, 14.0, 9.5, -0.1, 0.55, 0.16, 0.1)
-BROAD = Granularity("broad", 0.2, False, 0.5, 4.0, 40.0, 16.0, 0.0, 0.6, 0.35, 0.0)
+LOCAL = Granularity("local", 4.0, True, 0.7, 5.0, 14.0, 12.6, 0.52, 0.2)
+BROAD = Granularity("broad", 0.2, False, 0.5, 4.0, 40.0, 18.0, 0.16, 0.0)
 
 
 def stable_boundaries(text: TokenizedText, units: Ints) -> tuple[Ints, list[str], Ints]:
@@ -134,14 +132,34 @@ def _most_stable(ids: Ids, offsets: Ints) -> tuple[Ints, str]:
     numbers: Ids = inverse.astype(np.int32)
     local, broad = (_cuts(model, numbers, offsets, len(words)) for model in (LOCAL, BROAD))
     probable = _probable(numbers, offsets, len(words))
-    short = len(probable) + 1 >= _SEVERAL and len(ids) < _SHORT * (len(probable) + 1)
-    if short and min(_change(probable, cut) for cut in local[_FINE]) < _AGREEMENT:
-        return probable, "probability"
-    if len(probable) and _apart(numbers, offsets[probable]) > _APART:
-        return probable, "probability"
-    judged = [(model.judge(cuts, len(ids)), cuts, model.name) for model, cuts in ((LOCAL, local), (BROAD, broad))]
-    judgement, cuts, name = min(judged, key=lambda one: float(one[0].min()))
-    return cuts[int(np.argmin(judgement))], name
+    cuts = [*local, *broad, probable]
+    proof = evidence(numbers, offsets, len(words), cuts)
+    nearest = 0.0 if _apart(proof) else min(_change(probable, cut) for cut in cuts[:-1])
+    longer = max(0.0, float(np.log(len(ids) / (len(probable) + 1) / _SHORT)))
+    last = nearest + _LONGER * longer**2 + _PROBABLE
+    judged = [LOCAL.judge(local), BROAD.judge(broad), np.array([last])]
+    judgement = np.concatenate(judged) + _doubts(proof)
+    best = int(np.argmin(judgement))
+    if judgement[best] >= _WHOLE + _STRONG * float(proof.strength.max()):
+        return np.zeros(0, np.int64), LOCAL.name
+    name = LOCAL.name if best < len(local) else BROAD.name if best < len(cuts) - 1 else "probability"
+    return cuts[best], name
+
+
+def _apart(proof: Evidence) -> bool:
+    """Whether neighboring segments of the last cut have hardly a word in common, where many were to be expected."""
+    expected = proof.expected[-1]
+    return bool(proof.shared[-1] <= _SHARED * expected and expected >= _ENOUGH * max(1, proof.boundaries[-1]))
+
+
+def _doubts(proof: Evidence) -> Floats:
+    """What speaks against each cut: little evidence in itself, for its words, or beside others; no boundary."""
+    gain = np.maximum(proof.gain, 0.0)
+    doubts = _WEAKER * (1 - gain / max(1e-6, float(gain.max())))
+    doubts += _DOUBT * np.maximum(0.0, 1 - proof.strength / _LEAST)
+    doubts += _DOUBT_OF_SHARE * np.maximum(0.0, 1 - gain / np.maximum(1e-6, _SHARE * proof.expected))
+    answer: Floats = np.where(proof.boundaries > 0, doubts, np.inf)
+    return answer
 
 
 def _cuts(model: Granularity, ids: Ids, offsets: Ints, vocabulary: int) -> list[Ints]:
@@ -184,17 +202,6 @@ def polya(ids: Ids, prior: float, *, shared: bool) -> tuple[Ints, Floats, Floats
     total = prior if shared else prior * len(counts)
     length = gammaln(np.arange(len(ids) + 1) + total) - gammaln(total)
     return first[which].astype(np.int64), np.log(before + pseudo), length
-
-
-def _apart(ids: Ids, boundaries: Ints) -> float:
-    """Share of the tokens of repeated words in the one segment where each word is most; 0 if words hardly repeat."""
-    segment = np.searchsorted(boundaries, np.arange(len(ids)), side="right")
-    many = len(boundaries) + 1
-    counts = np.bincount(ids.astype(np.int64) * many + segment, minlength=(int(ids.max()) + 1) * many).reshape(-1, many)
-    total = counts.sum(axis=1)
-    repeated = total >= 3
-    tokens = int(total[repeated].sum())
-    return float(counts[repeated].max(axis=1).sum()) / tokens if 2 * tokens > len(ids) else 0.0
 
 
 def _change(one: Ints, other: Ints) -> float:

@@ -33,6 +33,7 @@ _LINES_LIKE_SENTENCES = 0.8
 _SENTENCES_A_LINE = 1.5
 _LONGEST, _PIECE = 60, 30  # tokens of a sentence that is kept whole, and of the pieces of others
 _CONTENT = 0.75  # share of tokens above which function words were not recognised
+_LITTLE = 0.2  # share of tokens below which a text has too few words to tell which of them are function words
 _PARTS = 10  # of a text, over which function words are spread
 _ENGLISH = 0.25  # share of English function words that only English texts have
 
@@ -125,6 +126,9 @@ class TokenizedText:
         dropped = listed if english else np.array([term in function_words for term in self.terms], bool)
         if not english and len(self) and count[~dropped].sum() > _CONTENT * len(self):
             dropped |= self._spread(count)
+        if not english and len(self) and count[~dropped].sum() < _LITTLE * len(self):
+            dropped = self._parts() >= 0.8 * _PARTS
+            dropped &= not dropped.all()
         terms = self.terms
         if english:
             stem = _stemmer()
@@ -133,13 +137,16 @@ class TokenizedText:
 
     def _spread(self, count: Ints) -> Masks:
         """Words that are frequent and in about as many tenths of the text as chance would put them in."""
-        part = np.arange(len(self)) * _PARTS // len(self)
-        pairs = np.unique(part * len(self.terms) + self.ids) % len(self.terms)
-        parts = np.bincount(pairs, minlength=len(self.terms))
         expected = _PARTS * (1 - (1 - 1 / _PARTS) ** count)
         frequent = (count >= 4) & (count >= 0.003 * len(self))
-        spread: Masks = frequent & (parts >= 0.8 * expected)
+        spread: Masks = frequent & (self._parts() >= 0.8 * expected)
         return spread
+
+    def _parts(self) -> Ints:
+        """In how many tenths of the text each word is."""
+        part = np.arange(len(self)) * _PARTS // len(self)
+        pairs = np.unique(part * len(self.terms) + self.ids) % len(self.terms)
+        return np.bincount(pairs, minlength=len(self.terms))
 
 
 def tokenized(text: str | TokenizedText, tokenizer: Any = None) -> TokenizedText:

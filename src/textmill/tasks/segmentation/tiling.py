@@ -25,6 +25,7 @@ from textmill._native import tasks as native
 from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
+from textmill.tasks.segmentation.dimensions import clustered_dimensions, spread_dimensions
 from textmill.tasks.segmentation.rules import RULES, choose_gaps, threshold_of
 from textmill.tasks.segmentation.segmenter import Proposal, Segmenter, gaps_of, snapped
 from textmill.tasks.segmentation.signals import Contexts, Gaps, Space, gap_signal, smooth
@@ -136,7 +137,7 @@ class LSITiling(_Tiling):
         sequence_tokens: Tokens of a sequence.
         context: Sequences on either side of a gap.
         n_dimensions: Of the latent space; "segments" for the number of segments asked for, or found with 5; "auto" for
-            the largest gap between singular values.
+            the largest gap between singular values, "clusters" for the number of clusters of contexts.
         search: "minima" of the signal, or "optimal": least squared deviation from the means of the segments.
         penalty: Of a segment, for the optimal search without a number of segments; None for a tenth of the deviation
             of the whole text.
@@ -188,12 +189,16 @@ class LSITiling(_Tiling):
     def _cut(self, contexts: Contexts, n_segments: int | None) -> Proposal:
         check_choice("search", self.search, ["minima", "optimal"])
         cut = self._optimum if self.search == "optimal" else self._minima
-        if self.n_dimensions == "auto":
-            return cut(contexts, self._spread(contexts), n_segments)
+        if self.n_dimensions in ("auto", "clusters"):
+            vectors, s = contexts.latent(_MOST)
+            auto = self.n_dimensions == "auto"
+            wanted = spread_dimensions(s) if auto else clustered_dimensions(vectors, contexts.k)
+            return cut(contexts, vectors[:, :wanted], n_segments)
         if self.n_dimensions == "segments":
             return self._as_many(contexts, cut, n_segments)
         if isinstance(self.n_dimensions, str):
-            raise DataError(f"n_dimensions must be a number, 'segments' or 'auto', got {self.n_dimensions!r}")
+            names = "a number, 'segments', 'auto' or 'clusters'"
+            raise DataError(f"n_dimensions must be {names}, got {self.n_dimensions!r}")
         check_range("n_dimensions", self.n_dimensions, at_least=1, whole=True)
         return cut(contexts, contexts.latent(int(self.n_dimensions))[0], n_segments)
 
@@ -209,12 +214,6 @@ class LSITiling(_Tiling):
             dimensions = min(_MOST, max(2, len(proposal.boundaries) + 1))
             if dimensions in seen:
                 return proposal
-
-    def _spread(self, contexts: Contexts) -> Floats:
-        """Coordinates up to the largest gap between neighboring singular values, two or more."""
-        vectors, s = contexts.latent(_MOST)
-        gap = int(np.argmax(s[1:-1] - s[2:])) + 2 if len(s) > 3 else len(s)
-        return vectors[:, :gap]
 
     def _minima(self, contexts: Contexts, vectors: Floats, n_segments: int | None) -> Proposal:
         gaps = self._gaps(contexts, vectors)
