@@ -141,6 +141,32 @@ nb::list word_spans(nb::str text, const corpus::WordRules& rules) {
   return spans_to_python(spans);
 }
 
+// Words as numbers by first appearance, the distinct ones, and where each begins and ends; numbers and places are not
+// alike in number if words were dropped.
+nb::tuple numbered_words(nb::list one, const corpus::WordRules& rules) {
+  require(one.size() == 1, "one text is numbered at a time");
+  const corpus::TokenRules how{rules};
+  const Held held(one, false, 0);
+  const Text units = text_of(one[0].ptr());
+  std::vector<corpus::TokenStream> streams;
+  std::vector<std::int64_t> begins, ends;
+  {
+    nb::gil_scoped_release nogil;
+    streams = corpus::tokenize(held.view(), how, 1);
+    corpus::visit(units, [&](auto u) {
+      corpus::scan_words(u, rules, [&](std::size_t begin, std::size_t end) {
+        begins.push_back(static_cast<std::int64_t>(begin));
+        ends.push_back(static_cast<std::int64_t>(end));
+      });
+    });
+  }
+  require(streams.size() == 1, "one text makes one stream");
+  std::vector<std::int32_t> ids(streams[0].tokens.begin(), streams[0].tokens.end());
+  nb::list terms;
+  for (const nb::str& term : python_strings(streams[0].table)) terms.append(term);
+  return nb::make_tuple(terms, to_numpy(std::move(ids)), to_numpy(std::move(begins)), to_numpy(std::move(ends)));
+}
+
 nb::list word_boundaries(nb::str text) {
   const Text units = text_of(text.ptr());
   nb::list result;
@@ -228,6 +254,8 @@ void bind_corpus(nb::module_& m) {
   m.def("join_tokens", &join_tokens, "documents"_a, "phrases"_a, nb::kw_only(), "threads"_a, "first"_a,
         "Lists of tokens with phrases joined.");
   m.def("word_spans", &word_spans, "text"_a, "rules"_a, "(begin, end) of each word.");
+  m.def("numbered_words", &numbered_words, "one"_a, "rules"_a,
+        "Distinct words of a text, the number of each word, and where each begins and ends.");
   m.def("word_boundaries", &word_boundaries, "text"_a, "Ends of all UAX #29 word segments.");
   m.def("sentence_spans", &sentence_spans, "text"_a, "abbreviations"_a,
         "(begin, end) of each sentence; they cover the text.");

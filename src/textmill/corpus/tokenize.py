@@ -23,7 +23,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from textmill._native import corpus as native
+from textmill.arrays import Ids, Ints
 from textmill.errors import DataError
 from textmill.model import Estimator, Model, check_choice, check_range, effective_jobs
 
@@ -117,6 +120,24 @@ class Tokenizer(Estimator, Model):
         """
         spans: list[tuple[int, int]] = native.word_spans(text, self.rules())
         return spans
+
+    def number(self, text: str) -> tuple[list[str], Ids, Ints, Ints]:
+        """Return the distinct tokens in the order in which they first appear, the number of each token, and where each
+        begins and ends in the text; without lists of Python objects, for long texts.
+
+        >>> terms, ids, begins, ends = Tokenizer().number("To be or not to be")
+        >>> terms, ids.tolist(), begins.tolist()
+        (['to', 'be', 'or', 'not'], [0, 1, 2, 3, 0, 1], [0, 3, 6, 9, 13, 16])
+        """
+        terms, ids, begins, ends = native.numbered_words([text], self.rules())
+        normalize = normalizer(self)
+        if normalize is None and len(ids) == len(begins):
+            return terms, ids, begins, ends
+        tokens = ["".join(self(text[a:b])) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+        there = np.fromiter(map(bool, tokens), bool, len(tokens))
+        numbers: dict[str, int] = {}
+        ids = np.fromiter((numbers.setdefault(token, len(numbers)) for token in tokens if token), np.int32)
+        return list(numbers), ids, begins[there], ends[there]
 
     def rules(self) -> native.WordRules:
         """Check the parameters and return them as the kernels want them."""

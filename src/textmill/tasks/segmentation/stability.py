@@ -192,15 +192,13 @@ def polya(ids: Ids, prior: float, *, shared: bool) -> tuple[Ints, Floats, Floats
     >>> rows.tolist(), gain.round(4).tolist(), length.round(4).tolist()
     ([0, 1], [0.0, 0.6931, 1.0986], [0.0, 1.0986, 2.4849, 4.0943])
     """
-    from scipy.special import gammaln
-
     counts = np.bincount(ids)
     distinct, which = np.unique(counts, return_inverse=True)
     first = np.concatenate([[0], np.cumsum(distinct)])
     before = np.arange(first[-1]) - np.repeat(first[:-1], distinct)
     pseudo = prior * np.repeat(distinct, distinct) / len(ids) if shared else prior
     total = prior if shared else prior * len(counts)
-    length = gammaln(np.arange(len(ids) + 1) + total) - gammaln(total)
+    length = np.concatenate([[0.0], np.cumsum(np.log(np.arange(len(ids)) + total))])
     return first[which].astype(np.int64), np.log(before + pseudo), length
 
 

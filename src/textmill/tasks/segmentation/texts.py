@@ -11,7 +11,7 @@ first, so that segments put together are the text. Cost: one pass, O(characters)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -108,22 +108,22 @@ class TokenizedText:
         out. Stems are those of English where the function words are.
         """
         content, terms = self._words(units)
-        numbers: dict[str, int] = {}
-        renumbered = np.fromiter(
-            (numbers.setdefault(terms[t], len(numbers)) for t in self.ids[content].tolist()), np.int32
-        )
+        forms: dict[str, int] = {}
+        form = np.fromiter((forms.setdefault(term, len(forms)) for term in terms), np.int32, len(terms))
+        kept = form[self.ids[content]]
+        first = np.full(len(forms), len(kept), np.int64)
+        first[kept[::-1]] = np.arange(len(kept) - 1, -1, -1)  # of equal places the last one stays
+        number = np.empty(len(forms), np.int32)
+        number[np.argsort(first, kind="stable")] = np.arange(len(forms), dtype=np.int32)
+        renumbered: Ids = number[kept]
         before = np.concatenate([[0], np.cumsum(content)])
-        return renumbered, before[units].astype(np.int64), len(numbers)
+        return renumbered, before[units].astype(np.int64), int((first < len(kept)).sum())
 
     def _words(self, units: Ints) -> tuple[Masks, list[str]]:
         count = np.bincount(self.ids, minlength=len(self.terms))
-        unit = np.repeat(np.arange(len(units) - 1), np.diff(units))
-        pairs = np.unique(unit * len(self.terms) + self.ids) % max(1, len(self.terms))
-        spread = np.bincount(pairs, minlength=len(self.terms))
-        function_words = frozenset(function_words_of(self.terms, spread, count, len(units) - 1, len(self)))
-        listed = np.array([term in _FUNCTION_WORDS for term in self.terms], bool)
+        listed = np.fromiter((term in _FUNCTION_WORDS for term in self.terms), bool, len(self.terms))
         english = len(self) > 0 and count[listed].sum() >= _ENGLISH * len(self)
-        dropped = listed if english else np.array([term in function_words for term in self.terms], bool)
+        dropped = listed if english else self._recognised(units, count)
         if not english and len(self) and count[~dropped].sum() > _CONTENT * len(self):
             dropped |= self._spread(count)
         if not english and len(self) and count[~dropped].sum() < _LITTLE * len(self):
@@ -131,9 +131,16 @@ class TokenizedText:
             dropped &= not dropped.all()
         terms = self.terms
         if english:
-            stem = _stemmer()
-            terms = [stem(term) or term for term in terms]
+            terms = _stems(terms)
         return ~dropped[self.ids], terms
+
+    def _recognised(self, units: Ints, count: Ints) -> Masks:
+        """Function words by their spread over units."""
+        unit = np.repeat(np.arange(len(units) - 1), np.diff(units))
+        pairs = np.unique(unit * len(self.terms) + self.ids) % max(1, len(self.terms))
+        spread = np.bincount(pairs, minlength=len(self.terms))
+        words = frozenset(function_words_of(self.terms, spread, count, len(units) - 1, len(self)))
+        return np.fromiter((term in words for term in self.terms), bool, len(self.terms))
 
     def _spread(self, count: Ints) -> Masks:
         """Words that are frequent and in about as many tenths of the text as chance would put them in."""
@@ -161,6 +168,8 @@ def tokenized(text: str | TokenizedText, tokenizer: Any = None) -> TokenizedText
     if not isinstance(text, str):
         raise DataError(f"a text is needed, not a value of type {type(text).__name__}")
     tokenizer = Tokenizer() if tokenizer is None else tokenizer
+    if isinstance(tokenizer, Tokenizer):
+        return TokenizedText(text, *tokenizer.number(text))
     spans = tokenizer.spans(text)
     tokens = tokenizer(text) if callable(tokenizer) else []
     if len(tokens) != len(spans):  # a normalizer dropped some: one at a time
@@ -175,12 +184,25 @@ def tokenized(text: str | TokenizedText, tokenizer: Any = None) -> TokenizedText
 
 
 _FUNCTION_WORDS = frozenset(FUNCTION_WORDS)
+_KNOWN: dict[str, str] = {}
+_MOST_KNOWN, _LONGEST_KNOWN = 100_000, 30
 
 
-def _stemmer() -> Callable[[str], str | None]:
-    stem = normalizer(Tokenizer(stem="english"))
+def _stems(terms: list[str]) -> list[str]:
+    """Stems of English words; those of words that were met before are remembered, so that threads need not wait."""
+    stem = normalizer(Tokenizer(stem="english"))  # one for each call: a stemmer is not to be shared by threads
     assert stem is not None
-    return stem
+    stems = []
+    for term in terms:
+        form = _KNOWN.get(term)
+        if form is None:
+            form = stem(term) or term
+            if len(term) <= _LONGEST_KNOWN:
+                if len(_KNOWN) >= _MOST_KNOWN:
+                    _KNOWN.clear()
+                _KNOWN[term] = form
+        stems.append(form)
+    return stems
 
 
 def unit_counts(ids: Ids, offsets: Ints, vocabulary: int) -> Any:
