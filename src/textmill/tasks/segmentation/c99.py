@@ -77,9 +77,12 @@ class C99(Segmenter):
         n = len(units) - 1
         if n < 2:
             return Proposal(np.zeros(0, np.int64))
+        from scipy import sparse
+
         rows = self._rows(text)
         exact = self.search == "exact"
         if n > _MOST:
+            rows = sparse.csr_matrix(rows)
             indices, values = rows.indices.astype(np.int32), rows.data.astype(np.float64)
             cuts, density = native.divide_band(
                 rows.indptr.astype(np.int64), indices, values, rows.shape[1], r=self.neighborhood,
@@ -94,19 +97,18 @@ class C99(Segmenter):
         return Proposal(units[np.sort(cuts[:count])])
 
     def _rows(self, text: TokenizedText) -> Any:
-        """Vectors of the sentences."""
-        from scipy import sparse
-
+        """Vectors of the sentences, a sparse or a dense matrix."""
         ids, offsets, vocabulary = text.content(text.sentences)
         rows = unit_counts(ids, offsets, max(1, vocabulary))
         if self.n_dimensions is None:
             return rows
         check_range("n_dimensions", self.n_dimensions, at_least=1, whole=True)
-        return sparse.csr_matrix(decompose(rows, int(self.n_dimensions))[0])
+        return decompose(rows, int(self.n_dimensions))[0]
 
 
 def _cosines(rows: Any) -> Any:
-    products = (rows @ rows.T).toarray()
+    products = rows @ rows.T
+    products = products.toarray() if hasattr(products, "toarray") else products
     norms = np.sqrt(np.diag(products))
     norms[norms == 0] = 1.0
     return np.ascontiguousarray(products / norms / norms[:, None], np.float32)

@@ -17,9 +17,9 @@ evidence G of a cut (module `recurrence`) compares them with words as far apart 
 drifts within one text is not taken for a new topic. Each cut of b boundaries is judged by
 
     mean share of boundaries that its two neighbors do not have in common with it + w (log kappa / kappa_0)^2
-    + 0.4 (1 - G / largest G) + 3 (1 - G / 3.6 sqrt(b))+ + 0.7 (1 - G / 0.16 expected)+
+    + 0.52 (1 - G / largest G) + 2.2 (1 - G / 4 sqrt(b))+ + 1.5 (1 - G / 0.14 expected)+
 
-with (x)+ = max(0, x), no boundary by 0.3 + 0.0165 * the largest G / sqrt(b), and the least wins. The cut of maximum
+with (x)+ = max(0, x), no boundary by 0.435 + 0.012 * the largest G / sqrt(b), and the least wins. The cut of maximum
 probability (module `probability`, which has one granularity, made for short segments) is judged with the others: by the
 share of boundaries in which the most similar of the others differs from it (by none where hardly a word crosses its
 boundaries), and by the length of its segments. The constants were chosen on texts put together from news, posts,
@@ -50,12 +50,12 @@ __all__ = ["BROAD", "LOCAL", "Granularity", "polya", "stable_boundaries"]
 BLOCK, UNITS = 30_000, 2_000  # tokens and units at most that are looked at together
 _PROGRESS = 64  # one part in so many of a block, at least
 _SEGMENT = 3.0  # cost of a segment, whatever its length
-_LEAST, _DOUBT = 3.6, 3.0  # evidence by the root of the number of boundaries, and what a cut without it costs
-_SHARE, _DOUBT_OF_SHARE = 0.16, 0.7  # the same for the evidence in proportion to what is expected
-_WEAKER = 0.4  # cost of having no evidence where others have
-_WHOLE, _STRONG = 0.3, 0.0165  # judgement of a text without boundaries, and how it grows with the evidence for some
+_LEAST, _DOUBT = 4.0, 2.2  # evidence by the root of the number of boundaries, and what a cut without it costs
+_SHARE, _DOUBT_OF_SHARE = 0.14, 1.5  # the same for the evidence in proportion to what is expected
+_WEAKER = 0.52  # cost of having no evidence where others have
+_WHOLE, _STRONG = 0.435, 0.012  # judgement of a text without boundaries, and how it grows with the evidence for some
 _SHARED, _ENOUGH = 0.05, 5  # of expected words on both sides, and how many a boundary, from which there is no doubt
-_SHORT, _LONGER, _PROBABLE = 55, 0.45, -0.15  # words of a short segment, cost of longer ones, handicap of the probable
+_SHORT, _LONGER, _PROBABLE = 38, 0.27, -0.2  # words of a short segment, cost of longer ones, handicap of the probable
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class Granularity:
         return judgement
 
 
-LOCAL = Granularity("local", 4.0, True, 0.7, 5.0, 14.0, 12.6, 0.52, 0.2)
-BROAD = Granularity("broad", 0.2, False, 0.5, 4.0, 40.0, 18.0, 0.16, 0.0)
+LOCAL = Granularity("local", 4.0, True, 0.7, 5.0, 14.0, 13.3, 0.53, 0.18)
+BROAD = Granularity("broad", 0.2, False, 0.5, 4.0, 40.0, 17.5, 0.17, 0.0)
 
 
 def stable_boundaries(text: TokenizedText, units: Ints) -> tuple[Ints, list[str], Ints]:

@@ -110,14 +110,14 @@ class TokenizedText:
         content, terms = self._words(units)
         forms: dict[str, int] = {}
         form = np.fromiter((forms.setdefault(term, len(forms)) for term in terms), np.int32, len(terms))
-        kept = form[self.ids[content]]
-        first = np.full(len(forms), len(kept), np.int64)
-        first[kept[::-1]] = np.arange(len(kept) - 1, -1, -1)  # of equal places the last one stays
+        words = form[self.ids[content]]
+        first = np.full(len(forms), len(words), np.int64)
+        first[words[::-1]] = np.arange(len(words) - 1, -1, -1)  # of equal places the last one stays
         number = np.empty(len(forms), np.int32)
         number[np.argsort(first, kind="stable")] = np.arange(len(forms), dtype=np.int32)
-        renumbered: Ids = number[kept]
+        renumbered: Ids = number[words]
         before = np.concatenate([[0], np.cumsum(content)])
-        return renumbered, before[units].astype(np.int64), int((first < len(kept)).sum())
+        return renumbered, before[units].astype(np.int64), int((first < len(words)).sum())
 
     def _words(self, units: Ints) -> tuple[Masks, list[str]]:
         count = np.bincount(self.ids, minlength=len(self.terms))
