@@ -242,6 +242,27 @@ def test_the_penalty_is_chosen_on_sentences_kept_apart() -> None:
     assert DependencyParser().fit(sample_sentences(15)).l1_ == 1.0  # too few to keep any apart
 
 
+def test_the_largest_weights_are_kept_where_they_parse_as_well() -> None:
+    sentences, apart = sample_sentences(200), sample_sentences(60, random_state=2)
+    whole, third = (DependencyParser(l1=1.0, keep=share).fit(sentences).classifier_ for share in (None, 0.38))
+    assert third.coef_.shape[1] == round(0.38 * whole.coef_.shape[1])
+    cut = np.sort(np.abs(whole.coef_[0]))[-third.coef_.shape[1]]
+    assert np.abs(third.coef_).min() == cut
+    by_name = dict(zip(whole.feature_names(), whole.coef_[0], strict=True))
+    assert all(by_name[name] == w for name, w in zip(third.feature_names(), third.coef_[0], strict=True))
+    chosen = DependencyParser().fit(sentences, X_dev=apart)
+    shares = (0.38, 0.5, 1.0)
+    models = [DependencyParser(l1=chosen.l1_, keep=share).fit(sentences) for share in shares]
+    gold = np.concatenate([s.heads[:-1] for s in apart])
+    right = [np.concatenate([heads[:-1] for heads in model.predict(apart)]) == gold for model in models]
+    lost = [right[-1].astype(int) - own for own in right]
+    first = next(k for k in range(3) if lost[k].sum() <= np.sqrt((lost[k] ** 2).sum()))
+    assert chosen.classifier_.coef_.tolist() == models[first].classifier_.coef_.tolist()
+    plain = DependencyParser(l2=0.0).fit(sentences, X_dev=apart)
+    same = DependencyParser(l1=plain.l1_, l2=0.0).fit(sentences)
+    assert len(plain.classifier_.combinations_) == len(same.classifier_.combinations_)  # few already
+
+
 def test_sentences_that_cannot_be_learnt_from_are_counted_or_refused() -> None:
     good = sample_sentences(40)
     fitted = DependencyParser(l1=1.0).fit([*good, sentence(2, 3, 3, -1), sentence(-1)])
@@ -250,7 +271,7 @@ def test_sentences_that_cannot_be_learnt_from_are_counted_or_refused() -> None:
         DependencyParser().fit([sentence(-1)])
     with pytest.raises(DataError, match="same answer"):
         DependencyParser(l1=1.0).fit([sentence(1, 2, -1)])
-    for wrong in ({"l1": 0.0}, {"held_out": 1.0}, {"degree": 0}):
+    for wrong in ({"l1": 0.0}, {"held_out": 1.0}, {"degree": 0}, {"keep": 0.0}):
         with pytest.raises(DataError, match=next(iter(wrong))):
             DependencyParser(**wrong).fit(good)
     with pytest.raises(DataError, match="not fitted"):
@@ -354,7 +375,7 @@ def test_both_searches_find_the_same_in_questions_of_the_web_corpus(data: Path, 
 def test_pairs_beat_single_features_on_the_web_corpus(data: Path, tmp_path: Path) -> None:
     train, dev, test = (web_corpus(data, tmp_path, part) for part in ("train", "dev", "test"))
     single, few = (DependencyParser(degree=d, l2=0.0, tolerance=1e-3).fit(train, X_dev=dev) for d in (1, 2))
-    shared = DependencyParser(l1=2.0).fit(train)
+    shared = DependencyParser(tolerance=1e-3).fit(train, X_dev=dev)  # as it is
     for pairs in (few, shared):
         assert pairs.score(test) >= single.score(test) + 0.015
         assert len(pairs.classifier_.combinations_) < 20_000

@@ -44,6 +44,14 @@ def train(
         float, typer.Option(help="Further penalty, by which combinations share weight; 0 for fewer ones.")
     ] = 10.0,
     degree: Annotated[int, typer.Option(help="Features in a combination at most.")] = 2,
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the combinations that stay, those of largest weight; default: 1 with --l1, else 0.38, 0.5 "
+            "or 1, the least that parses --dev as well.",
+        ),
+    ] = None,
     held_out: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of DATA kept apart to choose the penalty by, without --dev.")
     ] = 0.1,
@@ -66,7 +74,7 @@ def train(
     sentences = list(_read(data, documents, **reading))
     apart = list(_read(dev or data, dev_documents, **reading)) if dev or dev_documents is not None else None
     parser = DependencyParser(
-        l1=l1, l2=l2, degree=degree, held_out=held_out, tolerance=tolerance, random_state=seed, n_jobs=jobs
+        l1=l1, l2=l2, degree=degree, keep=keep, held_out=held_out, tolerance=tolerance, random_state=seed, n_jobs=jobs
     )
     parser.fit(sentences, X_dev=apart)
     parser.save(output)

@@ -47,6 +47,7 @@ _RIDGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # for rows of le
 _SMALLER = (1e-4, 1e-5, 1e-6, 1e-7)  # where columns may be measured in units of their own
 _MIDDLE = 7  # of them where the search begins, and where there are too few rows to leave any out
 _CLEARLY = 1.5  # standard errors by which the other choice must have more right labels
+_DOUBT = 1.0  # of a log likelihood that is no reason for penalties near zero, as where rows can be separated
 _LEANING = 1e-9  # share of the log prior that is enough to break ties
 _ALIKE = 1e-6  # relative difference of the squared lengths of rows that have one length
 _EVEN = 1.25  # rows of the largest class for one of the smallest up to which weights of classes make no difference
@@ -245,15 +246,16 @@ class _Trials:
             if len(np.unique(labels[place != k])) > 1 and out.shape[0]:
                 out = _as_unseen(out, inside) if one_length else out
                 self.folds.append((_Joined(inside), labels[place != k], out, labels[place == k], weights[place == k]))
-        self.model = model
+        self.model, self.doubt = model, 0.0 if one_length else _DOUBT
         self.last: list[LogisticRegression | None] = [None] * len(self.folds)
 
     def best(self, penalties: Sequence[float], setting: _Setting) -> _Outcome:
-        """The outcome of best likelihood of those that have the most right labels but for a standard error."""
+        """The largest penalty of the best likelihood, of those that have the most right labels but for an error."""
         path = self.path(penalties, setting)
         top = max(path, key=lambda outcome: (float(outcome.right.sum()), outcome.likelihood))
         near = [outcome for outcome in path if outcome.gain(top) >= -outcome.error(top)]
-        return max(near, key=lambda outcome: outcome.likelihood)
+        least = max(outcome.likelihood for outcome in near) - self.doubt
+        return max((outcome for outcome in near if outcome.likelihood >= least), key=lambda one: one.setting.l2)
 
     def path(self, penalties: Sequence[float], setting: _Setting) -> list[_Outcome]:
         """Outcomes from the middle on, downwards and upwards, until labels and likelihood both get worse."""

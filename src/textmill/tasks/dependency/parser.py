@@ -10,6 +10,9 @@ Every unit but the last depends on a later one, and no two dependencies cross: t
 question is answered by a `CombinationLogistic` over the features of attributes.py; it learns from the questions that
 are asked when sentences are parsed with their right heads (none when i = n-1, where the answer is forced).
 
+With an L2 penalty many weights are small, and most of them together change no head: those of largest size are kept, a
+half or a third, where sentences kept apart are parsed as well with them.
+
 A feature that occurs in no more than l1 questions cannot have a weight, since the gradient of a question is below 1:
 those are left out before the search, which changes nothing.
 
@@ -19,12 +22,14 @@ classifier. References: Sassano (2004), Linear-time dependency analysis for Japa
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill._native import tasks as native
 from textmill.arrays import Ids
@@ -42,6 +47,7 @@ __all__ = ["DependencyParser", "Events", "extract_events"]
 _BATCH = 3000  # combinations grafted at a time without l2: the optimum is that of all at once, and nearer
 _CHUNK = 2000  # sentences parsed together
 _PENALTIES = (4.0, 2.0, 1.0)  # tried from the largest
+_SHARES = (0.38, 0.5)  # of the weights that may be enough
 _HELD_OUT = 0.1
 _L2 = 10.0
 _FEWEST = 20  # sentences below which none can be spared to choose a penalty
@@ -69,6 +75,8 @@ class DependencyParser(Estimator, Model):
         l1: Penalty of a weight; None to choose among 4, 2 and 1 by the dependency accuracy on sentences kept apart.
         l2: Further penalty of a weight, which lets many combinations that say nearly the same share their weight.
         degree: Features in a combination at most.
+        keep: Share of the combinations that stay, those of largest weight; None to choose among 0.38, 0.5 and 1 where
+            l1 is chosen, the least with which sentences kept apart are parsed as well but for a standard error, else 1.
         held_out: Share of the sentences kept apart to choose l1 by, unless others are passed to `fit`.
         tolerance: Duality gap, relative to the objective, to which the classifier is optimised.
         random_state: Where the random choice of sentences to keep apart begins.
@@ -112,6 +120,7 @@ class DependencyParser(Estimator, Model):
         l1: float | None = None,
         l2: float = _L2,
         degree: int = 2,
+        keep: float | None = None,
         held_out: float = _HELD_OUT,
         tolerance: float = 1e-4,
         random_state: int = 0,
@@ -120,6 +129,7 @@ class DependencyParser(Estimator, Model):
         self.l1 = l1
         self.l2 = l2
         self.degree = degree
+        self.keep = keep
         self.held_out = held_out
         self.tolerance = tolerance
         self.random_state = random_state
@@ -130,6 +140,8 @@ class DependencyParser(Estimator, Model):
         if self.l1 is not None:
             check_range("l1", self.l1, above=0, below=np.inf)
         check_range("l2", self.l2, at_least=0, below=np.inf)
+        if self.keep is not None:
+            check_range("keep", self.keep, above=0, at_most=1)
         check_range("held_out", self.held_out, above=0, below=1)
         sentences = list(X)
         good = _parsable(sentences)
@@ -142,7 +154,8 @@ class DependencyParser(Estimator, Model):
                 "that do not cross"
             )
         self.scores_ = {}
-        self._learn(usable, float(self.l1) if self.l1 is not None else self._chosen(usable, X_dev))
+        l1, keep = (float(self.l1), 1.0) if self.l1 is not None else self._chosen(usable, X_dev)
+        self._learn(usable, l1, keep if self.keep is None else float(self.keep))
         return self
 
     def predict(self, X: Iterable[KnpSentence]) -> list[tuple[int, ...]]:
@@ -190,30 +203,47 @@ class DependencyParser(Estimator, Model):
             for sentence, (begin, end) in zip(chunk, itertools.pairwise(bounds), strict=True):
                 yield sentence, tuple(flat[begin:end])
 
-    def _chosen(self, sentences: list[KnpSentence], dev: Iterable[KnpSentence] | None) -> float:
-        """The penalty with the best dependency accuracy on sentences kept apart; smaller ones only while it grows."""
+    def _chosen(self, sentences: list[KnpSentence], dev: Iterable[KnpSentence] | None) -> tuple[float, float]:
+        """The penalty with the best dependency accuracy on sentences kept apart; smaller ones only while it grows.
+
+        And the least share of its weights that is as good there, but for a standard error: only heads count of which
+        one is right with all weights or with the share, and not with the other.
+        """
         train, apart = sentences, [] if dev is None else list(dev)
         if dev is None:
             if len(sentences) < _FEWEST:
-                return _PENALTIES[-1]
+                return _PENALTIES[-1], 1.0
             order = np.random.default_rng(self.random_state).permutation(len(sentences))
             cut = max(1, round(self.held_out * len(sentences)))
             train = [sentences[s] for s in np.sort(order[cut:])]
             apart = [sentences[s] for s in np.sort(order[:cut])]
         best, best_score = _PENALTIES[0], -1.0
         classifier, X, y, names = self._questions(train, _PENALTIES[-1])
+        whole = classifier
         for model in track(classifier.path(X, y, values=_PENALTIES), "penalties", total=len(_PENALTIES)):
             self.l1_, self.classifier_ = model.l1, _compact(model, names)
             score = self.scores_[f"{model.l1:g}"] = self.score(apart)
             if score <= best_score:
                 break
-            best, best_score = model.l1, score
-        return best
+            best, best_score, whole = model.l1, score, self.classifier_
+        self.classifier_ = whole
+        right = self._right(apart)
+        for share in _SHARES if self.l2 > 0 else ():
+            self.classifier_ = _largest(whole, share)
+            lost = right.astype(int) - self._right(apart)
+            if lost.sum() <= np.sqrt((lost * lost).sum()):
+                return best, share
+        return best, 1.0
 
-    def _learn(self, sentences: list[KnpSentence], l1: float) -> None:
-        """Train the classifier on the questions of sentences."""
+    def _right(self, sentences: list[KnpSentence]) -> NDArray[np.bool_]:
+        """Whether each head is right, but for the last bunsetsus."""
+        pairs = zip(sentences, self.predict(sentences), strict=True)
+        return np.array([a == b for s, heads in pairs for a, b in zip(s.heads[:-1], heads[:-1], strict=True)], bool)
+
+    def _learn(self, sentences: list[KnpSentence], l1: float, keep: float) -> None:
+        """Train the classifier on the questions of sentences, and keep a share of its weights."""
         classifier, X, y, names = self._questions(sentences, l1)
-        self.l1_, self.classifier_ = l1, _compact(classifier.fit(X, y), names)
+        self.l1_, self.classifier_ = l1, _compact(_largest(classifier.fit(X, y), keep), names)
 
     def _questions(self, sentences: list[KnpSentence], l1: float) -> tuple[CombinationLogistic, Any, Any, list[str]]:
         """A classifier, not yet trained, with the rows, answers and names of features for penalties from l1 on."""
@@ -270,6 +300,18 @@ def _parsable(sentences: Sequence[KnpSentence]) -> list[bool]:
     np.cumsum([len(sentence) for sentence in sentences], out=ends[1:])
     heads = np.fromiter(itertools.chain.from_iterable(s.heads for s in sentences), np.int32, int(ends[-1]))
     return [bool(fine) for fine in native.parsable(ends, heads)]
+
+
+def _largest(classifier: CombinationLogistic, share: float) -> CombinationLogistic:
+    """The classifier with that share of its combinations, those of largest weight, in their order."""
+    if share >= 1.0:
+        return classifier
+    size = np.abs(classifier.coef_[0])
+    rows = np.sort(np.argsort(-size, kind="stable")[: max(1, round(share * len(size)))])
+    smaller = copy.copy(classifier)
+    smaller.combinations_ = classifier.combinations_[rows]
+    smaller.coef_ = np.ascontiguousarray(classifier.coef_[:, rows])
+    return smaller
 
 
 def _compact(classifier: CombinationLogistic, names: list[str]) -> CombinationLogistic:
