@@ -53,7 +53,7 @@ WRITTEN, LITTLE = 0.3, 1e4  # power of the words of running text, and how many m
 SHARE, WORTH = 1e-5, 1e-6  # n-grams that are looked at, and those that are kept
 WORD_BYTES, RECORDS = 12_000_000, 838_000  # of the dictionary, so that the file has 24 MB at most
 OTHER_TEXTS = 0.2  # of the thresholds that are best for declarations
-SUPPORT = [3.0, 4.5, 2.0]  # how much of a text must be known, for texts of every kind
+SUPPORT = [3.0, 4.3, 2.0]  # how much of a text must be known, for texts of every kind
 MARKUP = re.compile(
     r"<[^<>]{0,200}>|&\w+;|%(?:\(\w+\))?[-\d.]*[a-zA-Z]|\$\w+"
     r"|\{\w*(?:, *(?:plural|select|selectordinal|number|date) *,?)?|(?:offset:\d+ *)?(?:=?\w+) *\{"
