@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -247,10 +248,12 @@ Violators search_vertical(const Design& x, std::size_t features, const Candidate
   const Kept kept = kept_rows(x, features, candidates, threads);
   const std::size_t lanes = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(kept.feature.size(), 1));
   std::vector<Violators> found(lanes);
+  std::atomic<std::size_t> next = 0;  // subtrees differ in size: who is free takes the next
   const auto run = [&]<bool Unit, bool Mixed>() {
     base::parallel_for(lanes, threads, [&](std::size_t lane) {
       Nodes<Unit, Mixed> nodes(x, kept, candidates, found[lane]);
-      for (std::size_t k = lane; k < kept.feature.size(); k += lanes) nodes.first(static_cast<std::int32_t>(k));
+      for (std::size_t k; (k = next.fetch_add(1, std::memory_order_relaxed)) < kept.feature.size();)
+        nodes.first(static_cast<std::int32_t>(k));
     });
   };
   if (x.binary())

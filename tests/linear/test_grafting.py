@@ -89,6 +89,8 @@ def test_a_candidate_that_was_dropped_does_not_come_back(method: str) -> None:
     assert visited > 0
     if method == "examples":
         assert stored == 3  # all three pairs enter at the first example, with 0.8
+    # a hair above 0.8 the pair (1, 2) is out of the race after the fifth example, and would come back with -0.9
+    assert len(find_violators(X, delta, 0.8 + 1e-6, 2, method=method)[0]) == 0
     exact = {(0, 1): -0.1, (0, 2): -0.1, (1, 2): -0.7}
     features, gradient, _, _ = find_violators(X, delta, 0.05, 2, method=method)
     assert {tuple(row): v for row, v in zip(features.tolist(), gradient, strict=True)} == pytest.approx(exact)
@@ -130,6 +132,12 @@ def test_features_that_can_never_have_a_weight_are_left_out_exactly() -> None:
             explicit = LogisticRegression(l1=penalty, l2=0.0, tolerance=1e-9).fit(whole, y)
             assert model.objective_ == pytest.approx(explicit.objective_, rel=1e-6)
             assert model.predict_proba(X) == pytest.approx(explicit.predict_proba(whole), abs=2e-3)
+    rare = np.zeros((3000, 3))
+    rare[:4, 0] = rare[:8, 1] = rare[4:8, 2] = (
+        1.0  # the sums over the rows of the rare label are just above the penalty
+    )
+    model = CombinationLogistic(l1=3.5, intercept="free").fit(rare, np.arange(3000) < 4)
+    assert {tuple(row) for row in model.combinations_.tolist()} & {(0, -1), (0, 1)}
     huge = CombinationLogistic(l1=1.0, degree=16).fit(XOR * 1e30, XOR_LABELS)
     assert np.isfinite(huge.coef_).all()
 
