@@ -598,3 +598,37 @@ def test_n_grams_are_kept_for_what_they_tell_beside_shorter_ones() -> None:
     telling = set(letter_evidence(twins, order=3, min_share=0, prior=5.0, min_worth=5e-5).keys.to_list())
     assert "th" in telling
     assert "zzz" not in telling
+
+
+def test_letters_asked_late_do_not_change_the_best_language() -> None:
+    """Short texts are decided by a few words; one of 700 unknown words is more than can wait to be asked."""
+    model = LanguageIdentifier.bundled().set_params(n_jobs=1)
+    draw = np.random.default_rng(1)
+    made = ["".join(draw.choice(list("aeioukdlmnrst"), size=draw.integers(2, 12))) for _ in range(900)]
+    known = [
+        "dům",
+        "kniha",
+        "večer",
+        "house",
+        "river",
+        "book",
+        "evening",
+        "haus",
+        "buch",
+        "abend",
+        "maison",
+        "livre",
+        "soir",
+        "casa",
+        "libro",
+        "notte",
+    ]
+    texts = [" ".join([*draw.choice(made, size=n % 37), *draw.choice(known, size=n % 5)]) for n in range(400)]
+    texts += [" ".join(draw.choice(made, size=700)), " ".join([*made[:256], *known]), " ".join(made[:257])]
+    for languages in (None, ["cs", "de", "en"]):
+        sums = model.sums(texts, languages=languages)
+        total = sums.total + model.prior_
+        if languages:
+            total[:, [code not in languages for code in model.classes_]] = -np.inf
+        expected = np.where(sums.words > 0, model.classes_[np.argmax(total, axis=1)], "und")
+        assert model.predict(texts, languages=languages).tolist() == expected.tolist()
