@@ -58,10 +58,18 @@ def test_many_texts_come_in_order_for_any_number_of_threads(run, tmp_path):
     assert [json.loads(line)["id"] for line in one.splitlines()] == [row["id"] for row in rows]
 
 
-def test_a_stream_is_written_as_it_comes(run):
-    lines = (TEXT.replace(". ", ".\n")) * 3
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_stream_is_written_as_it_comes(run, end):
+    lines = TEXT.replace(". ", "." + end) * 3 + "No end of line"
     rows = run("text", "-", "--stream", text=lines).stdout.splitlines()
     assert "".join(json.loads(row)["text"] for row in rows) == lines
+
+
+def test_texts_of_a_stream_do_not_share_a_line(run, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"One.\r\nTwo")
+    (tmp_path / "b.txt").write_bytes(b"Three\n")
+    rows = run("text", "a.txt", "b.txt", "--stream").stdout.splitlines()
+    assert "".join(json.loads(row)["text"] for row in rows) == "One.\r\nTwo\nThree\n"
 
 
 def test_chunks_can_be_indexed(run, tmp_path):

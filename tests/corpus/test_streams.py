@@ -57,6 +57,18 @@ def test_lines_are_numbered_from_one_without_their_line_ends():
     assert list(open_lines(io.BytesIO(b"one\r\n\ntwo\n"))) == [(1, "one"), (2, ""), (3, "two")]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("text", ["", "\n", "one\r\n\ntwo\n", "one\n\rtwo\r", "a\r\nb\u2028c\r\n"])
+def test_lines_with_their_ends_join_to_the_text(text, encoding):
+    assert "".join(lines_of(text.encode(encoding), encoding=encoding, keep_ends=True)) == text
+
+
+def test_a_bad_line_keeps_its_place_among_lines_with_ends():
+    data = b"one\r\nb\xffd\ntwo"
+    lines = open_lines(io.BytesIO(data), errors=lambda fault, line: line.upper(), keep_ends=True)
+    assert [line for _, line in lines] == ["one\r\n", "B\ufffdD\n", "two"]
+
+
 def test_an_empty_file_has_no_lines_and_a_line_end_makes_one():
     assert lines_of(b"") == []
     assert lines_of(b"\n") == [""]

@@ -363,12 +363,15 @@ def _apart(pairs: Iterable[tuple[str, str]]) -> tuple[deque[str], Iterator[str]]
 
 
 def _pieces(sources: list[str], reading: Any) -> Iterator[str]:
-    """The lines of plain texts, one after the other."""
+    """The lines of plain texts, one after the other, as they are; a text begins a line."""
     from textmill.corpus import open_lines
 
+    line = ""
     for source in sources:
-        for _, line in open_lines(source, encoding=reading.encoding, errors=reading.errors):
-            yield line + "\n"
+        if line and not line.endswith("\n"):
+            yield "\n"
+        for _, line in open_lines(source, encoding=reading.encoding, errors=reading.errors, keep_ends=True):
+            yield line
 
 
 def _draw(task: Any, cut: Any, name: str, plot: Path | None, report: Path | None) -> None:

@@ -196,7 +196,12 @@ def read_text(source: Source, *, encoding: str = "utf-8") -> str:
 
 
 def open_lines(
-    source: Source, *, encoding: str = "utf-8", errors: str | OnBadLine = "strict", name: str | None = None
+    source: Source,
+    *,
+    encoding: str = "utf-8",
+    errors: str | OnBadLine = "strict",
+    name: str | None = None,
+    keep_ends: bool = False,
 ) -> Iterator[tuple[int, str]]:
     r"""Yield (1-based line number, line without its line end) of a path, "-" (standard input) or a binary stream.
 
@@ -204,7 +209,7 @@ def open_lines(
     its place (errors="strict"), or left out, counted and reported by one `SkippedRecords` (errors="skip"). A callable
     is called with the fault and the line (U+FFFD where it could not be decoded), and gives the line to use instead, or
     None to leave it out; so a reader with its own `BadRecords` passes that. Damaged compressed data is always an error.
-    `name` stands for the source in messages.
+    `name` stands for the source in messages. With keep_ends lines keep their line ends, and join to the text.
 
     >>> list(open_lines(io.BytesIO(b"one\r\n\ntwo")))
     [(1, 'one'), (2, ''), (3, 'two')]
@@ -213,15 +218,15 @@ def open_lines(
     with ExitStack() as stack:
         bad = stack.enter_context(BadRecords(errors, name)) if isinstance(errors, str) else errors
         stream = stack.enter_context(open_bytes(source, name=name))
-        yield from decode_lines(pieces(stream), encoding=encoding, bad=bad, name=name)
+        yield from decode_lines(pieces(stream), encoding=encoding, bad=bad, name=name, keep_ends=keep_ends)
 
 
 def decode_lines(
-    blocks: Iterable[bytes], *, encoding: str, bad: OnBadLine, name: str, line: int = 1
+    blocks: Iterable[bytes], *, encoding: str, bad: OnBadLine, name: str, line: int = 1, keep_ends: bool = False
 ) -> Iterator[tuple[int, str]]:
     r"""Yield the numbered lines of consecutive blocks of bytes, cut anywhere, the first of which begins line `line`.
 
-    `bad` is asked about a bad line as in `open_lines`. Line 1 may begin with a byte-order mark.
+    `bad` and `keep_ends` are as in `open_lines`. Line 1 may begin with a byte-order mark.
 
     >>> list(decode_lines([b"on", b"e\ntw", b"o"], encoding="utf-8", bad=BadRecords("strict", "x"), name="x", line=5))
     [(5, 'one'), (6, 'two')]
@@ -236,11 +241,14 @@ def decode_lines(
     while block := _fetch(blocks, name, line):
         text = _decode(block, encoding)
         if text is not None:
-            if "\r" in text:  # searching one character is much faster than two
+            if "\r" in text and not keep_ends:  # searching one character is much faster than two
                 text = text.replace("\r\n", "\n")
             lines = text.split("\n")
-            if not lines[-1]:
-                lines.pop()  # what follows the last line end
+            last = lines.pop()  # what follows the last line end
+            if keep_ends:
+                lines = [one + "\n" for one in lines]
+            if last:
+                lines.append(last)
             del block, text  # a line may have 100 MB
             yield from enumerate(lines, line)
             line += len(lines)
@@ -250,8 +258,10 @@ def decode_lines(
             if text is None:
                 fault = _fault(raw, encoding, first[:_HEAD], name, line)
                 text = bad(fault, _without_line_end(raw.decode(encoding, "replace")))
+                if text is not None and keep_ends:
+                    text += "\n"
             if text is not None:
-                yield line, _without_line_end(text)
+                yield line, text if keep_ends else _without_line_end(text)
             line += 1
 
 
