@@ -1,8 +1,8 @@
 """What a parser sees: attributes of bunsetsus, and the features of the question whether one depends on another.
 
 Of a bunsetsu: its head word (the last that is neither particle, suffix, auxiliary nor punctuation): lemma, part of
-speech, subtype, inflection and form; its last word, which says what it can modify: the same; its particles; whether it
-has a comma, a full stop, a bracket that opens or closes.
+speech, subtype, inflection and form; its last word, which says what it can modify: the same but for the inflection,
+which tells nothing beside the form; its particles; whether it has a comma, a full stop, a bracket that opens or closes.
 
 Of a question (j, i): those attributes of the units in their roles, how far apart they are, whether only one follows.
 
