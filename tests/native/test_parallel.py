@@ -43,9 +43,10 @@ def test_a_sum_of_fewer_items_than_lanes_is_the_lane_sum(size):
 
 
 def test_more_threads_than_the_system_would_give_are_cut_down():
+    before = thread_count()  # other tests leave threads of other libraries behind
     assert _testing.sum(VALUES, 10**9) == lane_sum(VALUES)
     _testing.raise_in_loop(5000, 10**9, np.zeros(5000, bool))
-    assert thread_count() <= 300
+    assert thread_count() - before <= 256
 
 
 def test_no_threads_are_refused():
