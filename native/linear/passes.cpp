@@ -46,6 +46,15 @@ void RowPasses::by_lane(std::size_t threads, F body) {
   base::parallel_for(bounds_.size() - 1, threads, [&](std::size_t l) { body(l, bounds_[l], bounds_[l + 1]); });
 }
 
+double* RowPasses::lane_sum(std::size_t lane, std::span<double> out) {
+  if (lane == 0) {
+    std::fill(out.begin(), out.end(), 0.0);
+    return out.data();
+  }
+  lane_[lane - 1].assign(out.size(), 0.0);
+  return lane_[lane - 1].data();
+}
+
 void RowPasses::add_lanes(std::span<double> out, std::size_t threads) {
   if (lane_.empty()) return;
   base::parallel_blocks(out.size(), kColumnBlock, threads, [&](std::size_t begin, std::size_t end) {
@@ -58,9 +67,7 @@ void RowPasses::sums(std::span<const double> residual, std::span<const double> r
                      std::span<double> square, std::size_t threads) {
   const auto pass = [&]<bool Unit, bool Squares>(std::span<const double> factor, std::span<double> out) {
     by_lane(threads, [&](std::size_t l, std::size_t begin, std::size_t end) {
-      if (l > 0) lane_[l - 1].assign(out.size(), 0.0);
-      double* sum = l == 0 ? out.data() : lane_[l - 1].data();
-      if (l == 0) std::fill(out.begin(), out.end(), 0.0);
+      double* sum = lane_sum(l, out);
       for (std::size_t i = begin; i < end; ++i) {
         const auto at = x_.offsets[i];
         const std::size_t size = x_.offsets[i + 1] - at;
@@ -87,9 +94,7 @@ double RowPasses::curve(std::span<const double> v, double shift, std::span<const
   std::vector<double> total(bounds_.size() - 1);
   const auto pass = [&]<bool Unit>() {
     by_lane(threads, [&](std::size_t l, std::size_t begin, std::size_t end) {
-      if (l > 0) lane_[l - 1].assign(product.size(), 0.0);
-      double* sum = l == 0 ? product.data() : lane_[l - 1].data();
-      if (l == 0) std::fill(product.begin(), product.end(), 0.0);
+      double* sum = lane_sum(l, product);
       double all = 0.0;
       for (std::size_t i = begin; i < end; ++i) {
         const auto at = x_.offsets[i];
@@ -151,9 +156,7 @@ double RowPasses::smoothed_slopes(std::span<const double> miss, std::span<const 
   std::vector<double> total(bounds_.size() - 1);
   const auto pass = [&]<bool Unit>() {
     by_lane(threads, [&](std::size_t l, std::size_t begin, std::size_t end) {
-      if (l > 0) lane_[l - 1].assign(slope.size(), 0.0);
-      double* sum = l == 0 ? slope.data() : lane_[l - 1].data();
-      if (l == 0) std::fill(slope.begin(), slope.end(), 0.0);
+      double* sum = lane_sum(l, slope);
       double all = 0.0;
       for (std::size_t i = begin; i < end; ++i) {
         const auto at = x_.offsets[i];

@@ -54,6 +54,7 @@ class RowPasses {
  private:
   template <class F>
   void by_lane(std::size_t threads, F body);
+  double* lane_sum(std::size_t lane, std::span<double> out);  // where a lane adds up, all zero: the first in `out`
   void add_lanes(std::span<double> out, std::size_t threads);
 
   base::Csr<std::int64_t, double> x_;
