@@ -27,42 +27,46 @@ REQUIREMENTS := $(PY) tools/requirements.py
 PYTEST := $(PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test check test-all sanitize bench docs wheel browser programs clean
+.PHONY: say-what-is-to-be-done demo test check test-all sanitize bench docs wheel browser programs clean
 
-demo: $(BUILT)
-	$(VENV)/bin/textmill demo --output demo
+demo: say-what-is-to-be-done $(BUILT)
+	@$(VENV)/bin/textmill demo --output demo
 
-test: $(BUILT) $(STAMPS)/test
-	$(PYTEST)
+test: say-what-is-to-be-done $(BUILT) $(STAMPS)/test
+	@$(PYTEST)
 
 test-all: $(BUILT) $(STAMPS)/test
-	$(PYTEST) -m "slow or not slow"
+	@$(PYTEST) -m "slow or not slow"
 
 check: $(BUILT) $(STAMPS)/test
-	$(PYTEST) -x $$($(PY) tools/changed_tests.py)
+	@$(PYTEST) -x $$($(PY) tools/changed_tests.py)
 
 bench: $(BUILT) $(STAMPS)/bench .venv-peer-py_stringmatching
-	$(PY) -m bench $(SUBJECT)
+	@$(PY) -m bench $(SUBJECT)
 
 docs: $(BUILT) $(STAMPS)/test
-	$(PY) -m mkdocs build --strict --quiet
+	@$(PY) -m mkdocs build --strict --quiet
+
+# On a machine where nothing is set up yet: what comes, and about how long it takes.
+say-what-is-to-be-done:
+	@test -e $(BUILT) || $(PYTHON) tools/build.py --plan $(if $(wildcard $(STAMPS)/all),,packages)
 
 # The environment and the build tools. A machine needs only Python and a C++20 compiler: cmake and ninja come from PyPI.
 $(STAMPS)/venv:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "textmill needs Python 3.11 or newer; set PYTHON=")'
-	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade pip
-	$(PIP) "scikit-build-core>=0.11" "nanobind>=2.8" cmake ninja
-	mkdir -p $(STAMPS) && touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "textmill needs Python 3.11 or newer; set PYTHON=")'
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --upgrade pip
+	@$(PIP) "scikit-build-core>=0.11" "nanobind>=2.8" cmake ninja
+	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/all: $(STAMPS)/venv pyproject.toml
-	$(REQUIREMENTS) all
-	touch $@
+	@$(REQUIREMENTS) all
+	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/all
-	$(REQUIREMENTS) test
-	$(REQUIREMENTS) --optional peers
-	touch $@
+	@$(REQUIREMENTS) test
+	@$(REQUIREMENTS) --optional peers
+	@touch $@
 
 # textstat installs tests of its own as the package `tests`, which would hide ours from the workers of a cluster.
 $(STAMPS)/bench: $(STAMPS)/test
@@ -75,8 +79,8 @@ $(STAMPS)/wheel: $(STAMPS)/all
 	touch $@
 
 $(BUILT): $(STAMPS)/all $(NATIVE)
-	rm -f $(STAMPS)/built-*
-	$(PIP) $(OURS) -e .
+	@rm -f $(STAMPS)/built-*
+	@$(PY) tools/build.py $(OURS) -e .
 	touch $@
 
 # One compiled wheel, built apart from what tests use; auditwheel tags it with the oldest Linux it runs on.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 from pathlib import Path
 
-from bench.harness import Options, report
+from bench.harness import PUBLISHED, RESULTS, Options, report
 
 SUBJECTS = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py") if path.stem != "harness")
 
@@ -21,15 +22,28 @@ def main() -> None:
         default="",
         help="only jobs and parts whose name has this, or one of these with | between them, in it; writes no results",
     )
+    parser.add_argument(
+        "--publish", action="store_true", help="write the results to bench/published, and make what is made from them"
+    )
+    parser.add_argument("--pages", action="store_true", help="measure nothing, make what bench/published is for anew")
     arguments = parser.parse_args()
+    if arguments.publish and (arguments.only or arguments.quick):
+        parser.error("--publish takes whole results; leave out --only and --quick")
     unknown = set(arguments.subjects) - set(SUBJECTS)
     if unknown:
         parser.error(f"no subject {sorted(unknown)[0]!r}; there are {', '.join(SUBJECTS)}")
     repeats = 1 if arguments.quick else arguments.repeats
     options = Options(repeats=repeats, quick=arguments.quick, only=arguments.only)
+    if arguments.pages:
+        for path in sorted(PUBLISHED.glob("*.json")):
+            importlib.import_module(f"bench.{path.stem}").draw(json.loads(path.read_text(encoding="utf-8")))
+        return
     for subject in arguments.subjects or SUBJECTS:
         module = importlib.import_module(f"bench.{subject}")
-        report(subject, module.jobs(options), options, module.PACKAGES)
+        folder = PUBLISHED if arguments.publish else RESULTS
+        content = report(subject, module.jobs(options), options, module.PACKAGES, folder)
+        if arguments.publish and hasattr(module, "draw"):
+            module.draw(content)
         if hasattr(module, "appendix"):
             print(f"\n{module.appendix()}")
 

@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 RESULTS = Path(__file__).parent / "results"
+PUBLISHED = Path(__file__).parent / "published"  # results that pages and pictures are made from, kept in git
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,10 @@ def _thread_seconds() -> dict[str, float]:
     return seconds
 
 
-def report(subject: str, jobs: list[Job], options: Options, packages: list[str]) -> None:
-    """Measure the jobs, print the table as it grows; write it as JSON when all were measured."""
+def report(
+    subject: str, jobs: list[Job], options: Options, packages: list[str], folder: Path = RESULTS
+) -> dict[str, Any]:
+    """Measure the jobs, print the table as it grows; write it as JSON when all were measured. Gives what it wrote."""
     machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in ["textmill", "numpy", *packages])
     print(f"{subject}: {options.repeats} alternating runs, medians\n{_processor()}, {machine}\n{versions}\n")
@@ -138,16 +142,20 @@ def report(subject: str, jobs: list[Job], options: Options, packages: list[str])
         print(f"{row.job:<44} {values} {row.ratio:>7.2f}x {asked:>6}  {row.peer_name}; {row.quality}", flush=True)
     for line in claims(rows):
         print(line)
-    if options.only:
-        return
-    RESULTS.mkdir(exist_ok=True)
     content = {
         "subject": subject,
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": _commit(),
+        "command": f"python -m bench {subject} --repeats {options.repeats}",
         "machine": f"{_processor()}, {machine}",
         "versions": versions,
         "rows": [asdict(row) for row in rows],
     }
-    (RESULTS / f"{subject}.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    if not options.only:
+        folder.mkdir(exist_ok=True)
+        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        (folder / f"{subject}.json").write_text(text, encoding="utf-8")
+    return content
 
 
 def claims(rows: list[Row]) -> list[str]:
@@ -158,6 +166,13 @@ def claims(rows: list[Row]) -> list[str]:
             ratios.setdefault(f"{row.claim}, {row.peer_name}", []).append(row.ratio)
     lines = [f"{name}: {min(some):.1f}x to {max(some):.1f}x over {len(some)} sets" for name, some in ratios.items()]
     return ["", *lines] if lines else []
+
+
+def _commit() -> str:
+    """The commit that was measured, with a plus behind it where the tree had changes."""
+    asked = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    done = subprocess.run(asked, cwd=RESULTS.parent, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def _processor() -> str:

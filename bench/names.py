@@ -109,10 +109,10 @@ def _matrices(names: list[str], options: Options) -> list[Job]:
     sentences = sorted({sentence.strip() for text in texts for sentence in text.split(". ")})
     few = options.quick
     lists = {"names": names, "words": words[: 300 if few else 5_000], "sentences": sentences[: 100 if few else 2_000]}
-    return [*(job for kind, some in lists.items() for job in _matrix(kind, some)), _one_by_one(names)]
+    return [*(job for kind, some in lists.items() for job in matrix_jobs(kind, some)), _one_by_one(names)]
 
 
-def _matrix(kind: str, names: list[str]) -> list[Job]:
+def matrix_jobs(kind: str, names: list[str]) -> list[Job]:
     from rapidfuzz import process
     from rapidfuzz.distance import OSA, Jaro, JaroWinkler, Levenshtein
 

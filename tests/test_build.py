@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from requirements import requirements  # noqa: E402
 
+import build  # noqa: E402
+
 PROJECT = """
 [project]
 dependencies = ["numpy>=1.26"]
@@ -61,6 +63,46 @@ def test_a_package_that_cannot_be_installed_is_named_and_the_others_are_not_lost
     assert optional.stdout == "fastapi could not be installed: its tests are skipped\n"
     assert "matplotlib>=3.8" in (tmp_path / "asked.txt").read_text().splitlines()
     assert run("web").returncode == 1
+
+
+NINJA = 'print("[1/4] Building a", flush=True); print("[2/4] Building b"); print("[4/4] Linking")\n'
+
+
+def run_build(tmp_path: Path, pip: str) -> subprocess.CompletedProcess[str]:
+    """The build with a stand-in for pip."""
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__init__.py").touch()
+    (tmp_path / "pip" / "__main__.py").write_text(pip)
+    command = [sys.executable, str(ROOT / "tools" / "build.py"), "-e", "."]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_build_counts_the_files_that_are_compiled(tmp_path: Path) -> None:
+    done = run_build(tmp_path, "import sys\nassert sys.argv[-2:] == ['-e', '.']\n" + NINJA)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [f"compiling: {n} of 4 files" for n in (1, 2, 4)]
+
+
+def test_a_build_that_fails_says_what_the_compiler_said(tmp_path: Path) -> None:
+    done = run_build(tmp_path, "import sys\n" + NINJA + "print('fatal error: no such header'); sys.exit(3)\n")
+    assert done.returncode == 3
+    assert "fatal error: no such header" in done.stderr
+
+
+def test_a_terminal_shows_a_bar_and_takes_it_away(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = build.Shown()
+    shown.terminal = True
+    shown.show(2, 4)
+    shown.end()
+    written = capsys.readouterr().err
+    assert "━" * (build.WIDTH // 2) + " " * (build.WIDTH // 2) + " 2 of 4 files" in written
+    assert written.endswith("\r\x1b[K")
+
+
+def test_the_plan_names_what_is_still_to_be_done() -> None:
+    assert "installs packages" in build.plan(["packages"])
+    assert build.plan([]).startswith("textmill compiles its C++ core")
 
 
 @pytest.mark.slow

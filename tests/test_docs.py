@@ -6,6 +6,7 @@ import contextlib
 import doctest
 import importlib
 import io
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from test_public import modules
 
+from bench._front_chart import SCHEMES, svg
 from textmill.cli.app import main
 
 ROOT = Path(__file__).parent.parent
@@ -114,3 +116,15 @@ def test_every_page_is_in_the_navigation_once() -> None:
     listed = re.findall(r"^ +- [^:]+: (\S+\.md)$", navigation, re.M)
     assert len(listed) == len([line for line in navigation.splitlines() if ".md" in line])
     assert sorted(listed) == sorted(str(page.relative_to(ROOT / "docs")) for page in PAGES if page.parent != ROOT)
+
+
+def test_the_first_page_is_short_and_its_chart_is_the_one_of_the_published_figures() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 150
+    rows = json.loads((ROOT / "bench" / "published" / "front.json").read_text(encoding="utf-8"))["rows"]
+    assert len(rows) == 6
+    assert min(row["ratio"] for row in rows) < 1  # a row that we lose stays
+    for scheme, colors in SCHEMES.items():
+        chart = (ROOT / "docs" / "images" / f"speed-{scheme}.svg").read_text(encoding="utf-8")
+        assert chart == svg(rows, colors)
+        assert len(chart) < 40_000

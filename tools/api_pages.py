@@ -65,7 +65,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "how LSA works": "how/lsa.md",
             "how LDA learns": "how/lda.md",
             "how topics are sampled": "how/gibbs.md",
-            "PCA, NMF and PLSA": "how/matrix-factorisation.md",
+            "PCA, NMF and PLSA": "how/matrix-factorization.md",
             "inferring mixtures": "how/lda-inference.md",
         },
     ),
@@ -96,7 +96,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
             "A tagger from your own data": "tutorials/tagger.md",
             "the pattern language": "patterns.md",
             "how chains work": "how/crf.md",
-            "choosing an optimiser": "how/choosing-an-optimiser.md",
+            "choosing an optimiser": "how/choosing-an-optimizer.md",
         },
     ),
     "strings": (
@@ -164,7 +164,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         {
             "model files": "how/model-files.md",
             "many machines": "how/cluster.md",
-            "optimisers": "how/optimisers.md",
+            "optimisers": "how/optimizers.md",
         },
     ),
 }

@@ -83,6 +83,13 @@ class Report:
             raise DataError(f"level of heading '{_cut(text)}' is {level}; pass 2 for a section, 3 for a part of it")
         self._add("heading", text=text, level=level)
 
+    def contents(self) -> None:
+        """Put the table of contents here; without this call it stands below the title.
+
+        >>> Report("Newspapers").contents()
+        """
+        self._add("contents")
+
     def text(self, *paragraphs: str) -> None:
         """Add paragraphs of plain text.
 

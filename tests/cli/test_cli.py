@@ -45,6 +45,26 @@ def test_version_and_help() -> None:
         assert job in page.stdout
 
 
+@pytest.mark.parametrize("group", [[], ["topics"], ["similar"], ["tag"], ["fst"]])
+def test_a_group_without_its_verb_prints_its_help_once(group: list[str]) -> None:
+    bare = subprocess.run([*TEXTMILL, *group], capture_output=True, text=True, check=False)
+    asked = subprocess.run([*TEXTMILL, *group, "--help"], capture_output=True, text=True, check=True)
+    assert (bare.returncode, bare.stdout.rstrip(), bare.stderr) == (2, asked.stdout.rstrip(), "")
+
+
+def test_every_job_stands_in_a_panel_of_the_help_page_and_the_used_ones_come_first() -> None:
+    page = run("--help").stdout
+    jobs = {path.stem for path in Path(str(textmill.__file__)).with_name("cli").glob("[a-z]*.py")} - {"app"}
+    shown = re.findall(r"(?m)^│ (\w+)  ", page)
+    assert sorted(shown) == sorted(jobs)
+    assert shown[:5] == ["demo", "info", "serve", "topics", "similar"]
+
+
+def test_each_example_of_a_help_page_is_a_paragraph() -> None:
+    page = run("classify", "train", "--help").stdout
+    assert len(re.findall(r"(?m)^ Example: ", page)) == page.count("Example: ") > 1
+
+
 def test_help_imports_no_job_and_nothing_heavy() -> None:
     code = (
         "import sys; from textmill.cli.app import main\n"

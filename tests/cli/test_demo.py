@@ -35,9 +35,14 @@ def test_the_tour_runs_every_stop_and_says_what_draws_charts(tour: tuple[str, st
     missing, said, folder = tour
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<h2 ") == 28
+    first, _, rest = page.partition('<nav aria-label="Contents">')
+    assert "Duplicates in a list of 18 companies" in first  # results come before the contents
+    assert rest.count("<nav") == 0
+    assert (folder / "articles" / "astronomy-01.txt").read_text(encoding="utf-8").startswith("Why the Moon")
+    assert len((folder / "companies.txt").read_text(encoding="utf-8").splitlines()) == 18
     assert ("pip install &#39;textmill[plot]&#39;" in page) is bool(missing)
     assert ("pip install 'textmill[plot]'" in said) is bool(missing)
-    assert page.count("<figure>") == (1 if missing else 10)  # a transducer is drawn without Matplotlib
+    assert page.count("<figure>") == (2 if missing else 12)  # two are drawn without Matplotlib
     assert ("rapidfuzz" in page) is not bool(missing)
 
 

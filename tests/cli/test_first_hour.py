@@ -39,7 +39,7 @@ BLOCKS: dict[str, list[Row]] = {
         Row("vocab show b.mill -k 20", r"!\ttitle\n"),
         Row("tokenize -", r'!"', pipe="tiny.jsonl"),
         Row("lm train - -o lm.mill", r"^\d+ sentences, ", pipe="tiny.jsonl"),
-        Row("topics train - --topics 3 -o t.mill", "^lsa: 3 topics of ", pipe="tiny.jsonl"),
+        Row("topics train - --topics 3 -o t.mill", "^nmf: 3 topics of ", pipe="tiny.jsonl"),
         Row("similar index - -o i.mill", "^40 documents, ", pipe="tiny.jsonl"),
         Row("similar add i.mill -", "^1 document added, 41 in all", pipe="new.jsonl"),
         Row("similar query i.mill --id new-1 -k 2", r"^score\tid\ttitle\n"),
@@ -49,12 +49,16 @@ BLOCKS: dict[str, list[Row]] = {
     "empty models": [
         Row("topics train tiny.jsonl -o x.mill --min-df 1000", err="the vocabulary has no terms", code=1),
         Row("topics train lines.txt --topics 3 -o x.mill", err="--lines if every line is a document", code=1),
-        Row("topics train lines.txt --lines --topics 3 -o x.mill", "^lsa: 3 topics of "),
+        Row("topics train lines.txt --lines --topics 3 -o x.mill", "^nmf: 3 topics of "),
         Row("topics train blank.txt -o x.mill", err="the vocabulary has no terms", code=1),
         Row("vocab build tiny.jsonl --max-df 0 -o y.mill", err="no term is left, so nothing was written", code=1),
         Row("vocab build tiny.jsonl -o y.mill", "terms"),
         Row("vocab prune y.mill --min-df 100000 -o z.mill", err="no term is left, so nothing was written", code=1),
-        Row("topics train tiny.jsonl --topics 1000000 -o x.mill", "^lsa: 40 topics", "40 topics instead of 1000000"),
+        Row(
+            "topics train tiny.jsonl --kind lsa --topics 1000000 -o x.mill",
+            "^lsa: 40 topics",
+            "40 topics instead of 1000000",
+        ),
     ],
     "components stay as many": [
         Row("topics train articles.jsonl --kind pca --topics 5 -o p.mill", "^pca: 5 topics"),
@@ -104,7 +108,7 @@ BLOCKS: dict[str, list[Row]] = {
     "answers": [
         Row("topics train tiny.jsonl --kind lda --topics 3 -o l.mill", "^lda: 3 topics"),
         Row("topics explain l.mill --text 'xyzzy qwrtz'", err="no word of the text is known to the model"),
-        Row("topics train tiny.jsonl --topics 3 -o s.mill", "^lsa: 3 topics"),
+        Row("topics train tiny.jsonl --kind lsa --topics 3 -o s.mill", "^lsa: 3 topics"),
         Row("topics coherence s.mill tiny.jsonl", err="topics of LSA are directions, not distributions", code=1),
         Row("info l.mill", r"^kind: topics\.LDA\n(.*\n)*size: 3 topics"),
         Row("similar index articles.jsonl -o i.mill", "documents"),

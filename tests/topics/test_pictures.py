@@ -13,7 +13,7 @@ import pytest
 from textmill import plot
 from textmill.corpus import read_documents
 from textmill.errors import DataError
-from textmill.topics import LSA
+from textmill.topics import LSA, NMF
 from textmill.topics.formats import from_matrix
 from textmill.topics.map import draw_map
 from textmill.topics.pictures import draw_model, draw_topics, draw_trends, topic_plane, topic_trends
@@ -74,7 +74,7 @@ def test_labels_below_a_map_do_not_move_what_was_drawn() -> None:
     assert lowest > 0
 
 
-def test_documents_are_coloured_by_a_field(tmp_path: Path) -> None:
+def test_documents_are_colored_by_a_field(tmp_path: Path) -> None:
     groups = [f"group {i % 9}" for i in range(27)]
     lines = [json.dumps({"text": f"word{i % 5} word{i % 3} sea", "kind": group}) for i, group in enumerate(groups)]
     (tmp_path / "d.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -89,8 +89,13 @@ def test_documents_are_coloured_by_a_field(tmp_path: Path) -> None:
         draw_model(model, documents, color_field="subject")
     with pytest.raises(DataError, match="needs documents that have it"):
         draw_model(model, np.ones((2, len(model.vectorizer_.terms_))), picture="terms", color_field="kind")
-    with pytest.raises(DataError, match="coloured in the picture 'terms'"):
+    with pytest.raises(DataError, match="colored in the picture 'terms'"):
         draw_model(model, documents, picture="topics", color_field="kind")
+
+
+@pytest.mark.parametrize(("model", "axis"), [(NMF(n_topics=2), "second axis"), (LSA(n_topics=2), "topic 2")])
+def test_topics_are_drawn_by_distance_unless_they_are_directions(model: Any, axis: str) -> None:
+    assert draw_model(model.fit(np.eye(3) + 1)).axes[0].get_ylabel() == axis
 
 
 def test_a_group_may_be_called_terms() -> None:

@@ -111,10 +111,11 @@ def command_of(command: Any, arguments: list[str]) -> Any:
 
 
 def _flowing(text: str | None) -> str | None:
-    """Help whose paragraphs are broken where the terminal ends, not where the source does."""
+    """Help whose paragraphs are broken where the terminal ends, not where the source does; each example is one."""
     if text is None:
         return None
-    return "\n\n".join(" ".join(part.split("\n")) for part in inspect.cleandoc(text).split("\n\n"))
+    paragraphs = inspect.cleandoc(text).replace("\nExample: ", "\n\nExample: ").split("\n\n")
+    return "\n\n".join(" ".join(part.split("\n")) for part in paragraphs)
 
 
 def _as_shown(parameters: list[Any]) -> list[Any]:

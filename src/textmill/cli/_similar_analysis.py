@@ -26,7 +26,7 @@ _Field = Annotated[str, typer.Option(help="Field with the subject codes, several
 _Scheme = Annotated[str | None, typer.Option(help="How codes are read: msc, dotted or plain; default: as they look.")]
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def neighbors(
     index: _Index,
     method: _Method = None,
@@ -61,7 +61,7 @@ def neighbors(
         typer.echo(f"{counted(len(table), 'lists')} of {counted(k, 'neighbors')} by {table.method_}")
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def compare(
     index: _Index,
     one: Annotated[str, typer.Argument(metavar="METHOD", help="A method; beside an index: another index.")],
@@ -101,7 +101,7 @@ def compare(
         printed.row(**{"left": row.left, "right": row.right, one: row.one, other: row.other})
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def duplicates(
     index: _Index,
     threshold: Annotated[float, typer.Option(help="Smallest score of a pair.")] = 0.9,
@@ -125,7 +125,7 @@ def duplicates(
         printed.row(**pair._asdict())
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def why(
     index: _Index,
     one: Annotated[str, typer.Argument(metavar="ID", help="Id of a document.")],
@@ -146,7 +146,7 @@ def why(
         printed.row(**row._asdict())
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def evaluate(
     index: _Index,
     field: _Field,
@@ -170,7 +170,7 @@ def evaluate(
         printed.row(**row._asdict())
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def heatmap(
     index: _Index,
     field: _Field,
@@ -202,7 +202,7 @@ def heatmap(
         printed.row(**{"class": name, "nearest": other})
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 @with_options
 def classify(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Made with --train, or to be made.")],
@@ -253,7 +253,7 @@ def classify(
             printed.row(id=document.id, **row._asdict())
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def intrusion(
     index: _Index,
     output: Annotated[Path, output_option("The tasks to write, a JSON object per line.")],
@@ -300,7 +300,7 @@ def intrusion(
         typer.echo(f"{counted(len(tasks), 'tasks')} in {output}")
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def hubs(
     index: _Index,
     method: _Method = None,
@@ -326,7 +326,7 @@ def hubs(
         printed.row(**row._asdict())
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def stats(
     index: _Index,
     fields: Annotated[bool, typer.Option("--fields", help="Print the fields of the documents instead.")] = False,
@@ -357,7 +357,7 @@ def stats(
             printed.row(**row._asdict())
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def export(
     index: _Index,
     output: Annotated[Path, output_option("File ending in .csv or .parquet, or folder for a site of pages.")],

@@ -30,7 +30,7 @@ Documents = Annotated[
 ]
 
 
-@app.command()
+@app.command(rich_help_panel="Collections")
 @with_options
 def collect(
     sources: _Sources,
@@ -84,7 +84,7 @@ def collect(
     typer.echo(f"{counted(len(library), 'documents')} in {output}, compared by {', '.join(library.methods)}")
 
 
-@app.command()
+@app.command(rich_help_panel="Collections")
 @with_options
 def upsert(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index file; it is changed.")],

@@ -17,7 +17,7 @@ __all__ = ["app"]
 app = typer.Typer()
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def reviewers(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index of `textmill similar index`.")],
     text: Annotated[str | None, typer.Option(help="Find people for this text.")] = None,

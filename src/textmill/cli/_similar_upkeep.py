@@ -17,7 +17,7 @@ __all__ = ["app"]
 app = typer.Typer()
 
 
-@app.command()
+@app.command(rich_help_panel="Collections")
 def compact(
     index: Annotated[Path, typer.Argument(metavar="COLLECTION", help="The collection; it is changed.")],
 ) -> None:
@@ -37,7 +37,7 @@ def compact(
     typer.echo(f"{counted(len(library), 'documents')} in {after}, {before} before")
 
 
-@app.command()
+@app.command(rich_help_panel="Collections")
 def diagnose(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index of `textmill similar index`.")],
     method: Annotated[str | None, typer.Option(help="Method whose vectors tell of topics; default: the first.")] = None,
@@ -76,7 +76,7 @@ def diagnose(
         typer.echo(f"{reason}; train the models anew with `textmill similar upsert --rebuild`", err=True)
 
 
-@app.command()
+@app.command(rich_help_panel="Analysis")
 def ablate(
     index: Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index of `textmill similar index`.")],
     field: Annotated[str, typer.Option(help="Field with the subject codes that neighbors should share.")],

@@ -30,40 +30,64 @@ KINDS: dict[str, Kind] = {
     "semimarkov": Kind("lbfgs", _SEGMENTS),
 }
 _PARTED = {name for kind in KINDS.values() for name in kind.options}
+_HIDDEN_PANEL = "Options of --kind latent (hidden states)"
+_SEGMENTS_PANEL = "Options of --kind semimarkov (segments)"
 
 _States = Annotated[
     str | None,
-    typer.Option(metavar="NUMBERS", help="latent: hidden states per label, such as 4 or B=4,I=2,O=1; default: 4."),
+    typer.Option(
+        metavar="NUMBERS",
+        rich_help_panel=_HIDDEN_PANEL,
+        help="Hidden states per label, such as 4 or B=4,I=2,O=1; default: 4.",
+    ),
 ]
-_Order = Annotated[int | None, typer.Option(help="latent: 1, or 2 for tests of three states; default: 1.")]
+_Order = Annotated[
+    int | None, typer.Option(rich_help_panel=_HIDDEN_PANEL, help="1, or 2 for tests of three states; default: 1.")
+]
 _Start = Annotated[
-    str | None, typer.Option(help="latent: where training starts, random, crf or split; default: random.")
+    str | None,
+    typer.Option(rich_help_panel=_HIDDEN_PANEL, help="Where training starts, random, crf or split; default: random."),
 ]
 _Noise = Annotated[
-    float | None, typer.Option(help="latent: standard deviation of random start weights; default: 0.05.")
+    float | None,
+    typer.Option(rich_help_panel=_HIDDEN_PANEL, help="Standard deviation of random start weights; default: 0.05."),
 ]
 _Restarts = Annotated[
-    int | None, typer.Option(help="latent: number of trainings; the best on development data is kept; default: 1.")
+    int | None,
+    typer.Option(
+        rich_help_panel=_HIDDEN_PANEL, help="Number of trainings; the best on development data is kept; default: 1."
+    ),
 ]
 _MaxLength = Annotated[
-    int | None, typer.Option(help="semimarkov: number of tokens of the longest segment; default: 10.")
+    int | None,
+    typer.Option(rich_help_panel=_SEGMENTS_PANEL, help="Number of tokens of the longest segment; default: 10."),
 ]
 _Recall = Annotated[
     float | None,
     typer.Option(
-        help="semimarkov: share of the segments that the filter of candidates must keep, 1 for no filter; default: "
-        "0.995."
+        rich_help_panel=_SEGMENTS_PANEL,
+        help="Share of the segments that the filter of candidates must keep, 1 for no filter; default: 0.995.",
     ),
 ]
 _History = Annotated[
-    str | None, typer.Option(help="semimarkov: what a segment follows: none, label or entity; default: entity.")
+    str | None,
+    typer.Option(
+        rich_help_panel=_SEGMENTS_PANEL, help="What a segment follows: none, label or entity; default: entity."
+    ),
 ]
-_Preset = Annotated[str | None, typer.Option(help="semimarkov: patterns without -p, rich or table3; default: rich.")]
+_Preset = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=_SEGMENTS_PANEL, help="Patterns without -p, rich or table3; default: rich."),
+]
 _KeepLong = Annotated[
-    bool, typer.Option("--keep-long", help="semimarkov: train on segments longer than --max-length, too.")
+    bool,
+    typer.Option(
+        "--keep-long", rich_help_panel=_SEGMENTS_PANEL, help="Train on segments longer than --max-length, too."
+    ),
 ]
 _WordList = Annotated[
-    list[Path] | None, typer.Option(help="semimarkov: file with names, one per line, to compare segments with.")
+    list[Path] | None,
+    typer.Option(rich_help_panel=_SEGMENTS_PANEL, help="File with names, one per line, to compare segments with."),
 ]
 
 

@@ -17,18 +17,29 @@ _Patterns = Annotated[
     Path | None, typer.Option("--patterns", "-p", help="Pattern file; default: patterns for the number of columns.")
 ]
 _WordsOnly = Annotated[
-    bool, typer.Option("--words-only", help="Look only at the first column, so that running text can be labelled.")
+    bool,
+    typer.Option(
+        "--words-only",
+        rich_help_panel="Data",
+        help="Look only at the first column, so that running text can be labelled.",
+    ),
 ]
-_Syntax = Annotated[str, typer.Option(help="Pattern syntax: textmill, wapiti or crf++.")]
+_Syntax = Annotated[str, typer.Option(rich_help_panel="Data", help="Pattern syntax: textmill, wapiti or crf++.")]
 _Document = Annotated[
-    str | None, typer.Option(metavar="MARK", help="Beginning of lines between documents, such as -DOCSTART-.")
+    str | None,
+    typer.Option(
+        metavar="MARK", rich_help_panel="Data", help="Beginning of lines between documents, such as -DOCSTART-."
+    ),
 ]
-_MinCount = Annotated[int, typer.Option(help="Leave out tests that occur less often in the data.")]
+_MinCount = Annotated[
+    int, typer.Option(rich_help_panel="Data", help="Leave out tests that occur less often in the data.")
+]
 _Algorithm = Annotated[
     str | None,
     typer.Option(
+        rich_help_panel="Training",
         help="Training algorithm: owlqn, lbfgs, cg, sgd_l1, sgd_l2, bcd, rprop or perceptron; default: owlqn, "
-        "or lbfgs for hidden states."
+        "or lbfgs for hidden states.",
     ),
 ]
 _Kind = Annotated[
@@ -39,13 +50,25 @@ _Kind = Annotated[
         "segments.",
     ),
 ]
-_L1 = Annotated[float | None, typer.Option(help="L1 penalty; default: 0.5, or 0 if the algorithm has no L1 penalty.")]
-_L2 = Annotated[
-    float | None, typer.Option(help="L2 penalty (adds l2/2 times the squared norm); default: 1e-5, or 1 without L1.")
+_L1 = Annotated[
+    float | None,
+    typer.Option(rich_help_panel="Training", help="L1 penalty; default: 0.5, or 0 if the algorithm has no L1 penalty."),
 ]
-_MaxIter = Annotated[int | None, typer.Option(help="Maximum number of iterations or epochs.")]
+_L2 = Annotated[
+    float | None,
+    typer.Option(
+        rich_help_panel="Training",
+        help="L2 penalty (adds l2/2 times the squared norm); default: 1e-5, or 1 without L1.",
+    ),
+]
+_MaxIter = Annotated[
+    int | None, typer.Option(rich_help_panel="Training", help="Maximum number of iterations or epochs.")
+]
 _Tolerance = Annotated[
-    float | None, typer.Option(help="Stop when the objective changes by less than this share; default: 1e-4.")
+    float | None,
+    typer.Option(
+        rich_help_panel="Training", help="Stop when the objective changes by less than this share; default: 1e-4."
+    ),
 ]
 
 

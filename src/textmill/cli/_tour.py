@@ -20,6 +20,7 @@ import textmill
 from textmill import plot
 from textmill.cli._tour_judging import sentence_judge, show_levels, show_related_language
 from textmill.cli._tour_learning import show_bursts, show_entities, show_parser, show_words_that_decide
+from textmill.cli._tour_opening import show_opening, topic_model, write_files
 from textmill.cli._tour_speed import Timing
 from textmill.cli._tour_texts import show_callers, show_numbers_as_words, show_sounds, topic_boundaries
 from textmill.cli._tour_web import show_workbench
@@ -65,7 +66,12 @@ def tour(folder: Path) -> Path:
     from textmill.cli._tour_speed import timings
 
     folder.mkdir(parents=True, exist_ok=True)
-    report = Report("A tour of textmill", subtitle="What it does with the sample data that come with the package.")
+    write_files(folder)
+    report = Report(
+        "A tour of textmill",
+        subtitle="Fast, explainable text processing on an ordinary CPU: topics, search, deduplication, tagging, "
+        "transducers and 19 more, trained on your own data.",
+    )
     documents = list(read_documents(sample_path()))
     measured = timings(documents)
     stops = [
@@ -97,6 +103,8 @@ def tour(folder: Path) -> Path:
         show_exactness,
         show_files,
     ]
+    show_opening(report, documents, _chart)
+    report.contents()
     report.facts(
         [
             (str(len(stops)), "jobs, each from raw text to a result you can check"),
@@ -228,7 +236,7 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
     english = [document for document in documents if document.fields["language"] == "en" and "copy" not in document.id]
     texts = [document.text for document in english]
     subjects = np.array([str(document.fields["subject"]) for document in english])
-    model = NMF(n_topics=11, vectorizer=TextVectorizer(vocabulary=_content_words()), random_state=0).fit(texts)
+    model = topic_model(texts)
     model.save(folder / "topics.mill")
     coherence = topic_coherence(model, texts, window=0)
     mixtures = np.asarray(model.transform(texts))

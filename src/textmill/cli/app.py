@@ -27,6 +27,16 @@ from textmill.cli._groups import LazyGroup, command_from, command_of
 __all__ = ["app", "main"]
 
 _FOLDER = Path(__file__).parent
+_PANELS = {  # of the help page, and the jobs in them, the most used ones first
+    "Start": ("demo", "info", "serve"),
+    "Documents": (
+        "topics", "similar", "classify", "language", "segment", "polarity", "readability", "coherence"
+    ),
+    "Names and records": ("match",),
+    "Words in sentences": ("tag", "entities", "parse", "trees", "transfer", "fluency"),
+    "Spelling, sound, numbers": ("correct", "normalize", "pronounce", "transcribe", "voicemail"),
+    "Building blocks": ("tokenize", "vocab", "bags", "counts", "lm", "fst"),
+}  # fmt: skip
 _INTERRUPTED = 130
 _CLOSED_PIPE = 141  # what a shell reports of a program that SIGPIPE has ended
 _interrupted: list[Warning] = []  # warnings of training loops that Ctrl-C has ended
@@ -39,8 +49,8 @@ class Jobs(LazyGroup):
     listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names of all jobs, in alphabetical order."""
-        return sorted(path.stem for path in _FOLDER.glob("[a-z]*.py") if path.stem != "app")
+        """Names of all jobs, in the order of the help page."""
+        return [job for jobs in _PANELS.values() for job in jobs]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a job; while help is written, only its name and first line, without an import."""
@@ -48,7 +58,8 @@ class Jobs(LazyGroup):
             return None
         if self.listing:
             first_line = (_FOLDER / f"{cmd_name}.py").read_text(encoding="utf-8").split("\n", 1)[0]
-            return TyperCommand(cmd_name, callback=None, help=first_line.strip('"'))
+            panel = next(panel for panel, jobs in _PANELS.items() if cmd_name in jobs)
+            return TyperCommand(cmd_name, callback=None, help=first_line.strip('"'), rich_help_panel=panel)
         job = importlib.import_module(f"textmill.cli.{cmd_name}")
         return command_from(job.app)
 
@@ -86,7 +97,7 @@ def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no warnings.")] = False,
 ) -> None:
-    """The classical language-technology toolbox at native speed."""
+    """Fast, explainable text processing on an ordinary CPU, trained on your own data."""
     from textmill import progress
 
     def note(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -184,9 +195,7 @@ def _report(error: Exception) -> int:
         context = getattr(error, "ctx", None)
         command = getattr(context, "command_path", "textmill")
         message = error.format_message()
-        if not message:  # a command without its verb: the help page is the answer
-            typer.echo(context.get_help() if context is not None else "", err=True)
-        else:
+        if message:  # none for a group without its verb, whose help page has been printed already
             end = " See" if message.endswith("?") else "; see"
             typer.echo(f"{command}: {message.rstrip('.')}{end} '{command} --help'", err=True)
         return 2

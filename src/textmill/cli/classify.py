@@ -1,4 +1,4 @@
-"""Classify texts, rows and events by models that can be read: train, predict, evaluate, explain, choose and decode."""
+"""Classify texts and table rows with interpretable linear models: train, predict, evaluate, explain, decide."""
 
 from __future__ import annotations
 

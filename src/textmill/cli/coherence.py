@@ -1,4 +1,4 @@
-"""Tell coherent documents from blended, shuffled or generated ones: train a detector, score, forge, evaluate."""
+"""Detect generated, shuffled or stitched-together documents: train a detector, score, forge, evaluate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Correct the spelling of texts by a lexicon and a language model of your own."""
+"""Correct spelling with a lexicon and a language model of your own."""
 
 from __future__ import annotations
 

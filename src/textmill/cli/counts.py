@@ -1,4 +1,4 @@
-"""Model how often words occur: fit distributions of counts to every word, compare them, see which words burst."""
+"""Model how often words occur: fit distributions to every word, compare them, find words that come in bursts."""
 
 from __future__ import annotations
 

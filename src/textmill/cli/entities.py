@@ -1,4 +1,4 @@
-"""Find names in text and say what they are: train on tagged sentences, label, evaluate, explain, merge."""
+"""Find named entities: train on tagged sentences, label, evaluate, explain, merge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge single sentences: split a corpus, train a judge on it, score, evaluate beside leaks, explain, ask people."""
+"""Judge whether single sentences are acceptable: train a judge on a corpus, score, evaluate, explain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell the languages of texts and of their parts: detect, segment, train, evaluate, explain, edit models by hand."""
+"""Identify languages: detect, segment mixed texts, train, evaluate, explain, edit models by hand."""
 
 from __future__ import annotations
 

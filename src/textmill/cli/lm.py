@@ -1,4 +1,4 @@
-"""Language models of words: train, score, mix, prune and convert n-gram models, draw new text, learn word classes."""
+"""N-gram language models: train, score, mix, prune, convert, generate text; learn word classes."""
 
 from __future__ import annotations
 

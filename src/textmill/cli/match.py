@@ -1,4 +1,4 @@
-"""Match names and records: score pairs, find duplicates, join lists, learn from labels, evaluate, review matches."""
+"""Match names and records: score pairs, find duplicates, join lists, learn from labels, evaluate, review."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse Japanese sentences into dependencies by a model that can be read: train, apply, evaluate, explain."""
+"""Parse Japanese sentences into dependencies: train, apply, evaluate, explain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score reviews on a scale of stars: train a scorer, score, explain, evaluate, compare methods, draw curves."""
+"""Predict the star ratings of reviews: train, score, explain, evaluate, compare methods."""
 
 from __future__ import annotations
 

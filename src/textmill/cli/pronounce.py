@@ -1,4 +1,4 @@
-"""Letters to sounds: learn a small pronunciation model from a word list, pronounce words, look inside."""
+"""Pronounce words (grapheme-to-phoneme): learn a small model from a word list, apply it, look inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell how hard texts are: formulas, features, graders trained on texts with levels, experiments, explanations."""
+"""Measure reading levels: formulas, features, graders trained on graded texts, explanations."""
 
 from __future__ import annotations
 

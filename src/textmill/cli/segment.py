@@ -1,4 +1,4 @@
-"""Cut texts where the topic changes: segments, chunks for retrieval, scores of methods on texts with known segments."""
+"""Cut texts where the topic changes: segments, chunks for retrieval, evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show model files, transducers, pairs of names and collections in a browser."""
+"""Show models, transducers, pairs of names and collections in a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find similar documents: in an index of one file, or in a collection that is written to while others ask it."""
+"""Find similar documents: in an index of one file, or in a collection that can be updated while it is queried."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Changed = Annotated[
 _Sources = Annotated[list[str], typer.Argument(metavar="INPUT...", help="Files or folders, - for stdin.")]
 
 
-@app.command()
+@app.command(rich_help_panel="Index and query")
 @with_options
 def index(
     sources: _Sources,
@@ -67,7 +67,7 @@ def index(
     typer.echo(f"{counted(len(similar), 'documents')}, vectors of {counted(similar.index_.columns_, 'numbers')}")
 
 
-@app.command()
+@app.command(rich_help_panel="Index and query")
 @with_options
 def query(
     indexes: Annotated[
@@ -156,7 +156,7 @@ def query(
         _show(name, matches, table)
 
 
-@app.command()
+@app.command(rich_help_panel="Index and query")
 @with_options
 def add(
     index: _Changed,
@@ -180,7 +180,7 @@ def add(
     typer.echo(f"{counted(added, 'documents')} added, {len(similar)} in all")
 
 
-@app.command()
+@app.command(rich_help_panel="Index and query")
 def remove(
     index: _Changed,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the documents to remove.")],
@@ -205,7 +205,7 @@ def remove(
     typer.echo(f"{counted(len(ids), 'documents')} removed, {len(similar)} in all")
 
 
-@app.command()
+@app.command(rich_help_panel="Index and query")
 def pairs(
     index: _Index,
     threshold: Annotated[float, typer.Option(help="Smallest cosine, or largest distance, of a pair.")] = 0.9,

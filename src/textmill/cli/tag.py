@@ -1,4 +1,4 @@
-"""Train taggers on your own data, label with them, and score them."""
+"""Label sequences (parts of speech, chunks, names) with CRFs: train, label, evaluate, explain."""
 
 from __future__ import annotations
 

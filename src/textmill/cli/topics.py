@@ -1,4 +1,4 @@
-"""Find the topics of documents: train, show, transform, update, merge, cluster, judge, compare, explain, exchange."""
+"""Find the topics of documents: train, show, transform, update, merge, cluster, evaluate, compare, explain."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ WITHOUT_CURVE = ("lsa", "pca")  # trained in passes that improve nothing step by
 def train(
     sources: Sources,
     output: Annotated[Path, output_option("The model file to write.")],
-    kind: Annotated[str, typer.Option(help=f"Kind of model: {', '.join(KINDS)}.")] = "lsa",
-    topics: Annotated[int, typer.Option(help="Number of topics.")] = 100,
+    kind: Annotated[str, typer.Option(help=f"Kind of model: {', '.join(KINDS)}.")] = "nmf",
+    topics: Annotated[int, typer.Option(help="Number of topics.")] = 20,
     vocab: Annotated[
         Path | None, typer.Option(help="Vocabulary made by `textmill vocab build`; default: the terms of the input.")
     ] = None,
@@ -166,22 +166,29 @@ def show(
     reading: Reading,
     json: JsonLines = False,
 ) -> None:
-    """Print the topics with their terms, and draw them: by distance, with documents, or over time.
+    """Print the topics, their shares of all documents and their terms; draw them by distance or over time.
 
     Example: textmill topics show news.mill news.jsonl.gz --words 8 --plot time.png --date-field date
     """
     from textmill.errors import DataError
     from textmill.model import check_range
+    from textmill.readable import spelled
 
     check_range("-k", k, at_least=0, whole=True)
     if plot is None and (sources or picture or date_field or color_field):
         raise DataError("INPUT, --picture, --date-field and --color-field are for a picture; name its file with --plot")
     loaded = load_model(model)
+    shares = None if loaded.components_.min() < 0 else loaded.strengths()
+    topics = loaded.topics(words)[: k or None]
     if json:
-        for number, topic in enumerate(loaded.topics(words)[: k or None]):
-            typer.echo(json_line({"topic": number + 1, "terms": dict(topic)}))
-    else:
+        for number, topic in enumerate(topics):
+            share = {} if shares is None else {"share": float(shares[number])}
+            typer.echo(json_line({"topic": number + 1, **share, "terms": dict(topic)}))
+    elif shares is None:  # directions, whose weights have signs
         typer.echo("\n".join(loaded.describe_topics(words).split("\n")[: k or None]))
+    else:
+        for number, topic in enumerate(topics):
+            typer.echo(f"topic {number + 1} ({shares[number]:.1%}): {', '.join(spelled(term) for term, _ in topic)}")
     if plot is not None:
         from textmill.plot import save
         from textmill.topics import draw_model

@@ -1,4 +1,4 @@
-"""Transcribe words: letters into sounds, names into another script, readings into kanji."""
+"""Transliterate names into another script, and transcribe letters into sounds or readings into kanji."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make a treebank for a related language: impute its trees from a treebank, raw text, and orders that may change."""
+"""Make a treebank for a related language from a treebank, raw text and reorderings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parse sentences into constituents by the grammar of a treebank: train, parse, evaluate."""
+"""Parse sentences into phrase structure with a treebank grammar: train, parse, evaluate."""
 
 from __future__ import annotations
 

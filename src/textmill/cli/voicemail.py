@@ -1,4 +1,4 @@
-"""Find who called and which number to call back in voicemail: spoken numbers, statistics, training, extraction."""
+"""Find who called and which number to call back in voicemail transcripts: train, extract, evaluate."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ from textmill.corpus import Document, Documents
 from textmill.errors import DataError
 from textmill.model import check_choice, check_fitted, check_range
 from textmill.tables import Column, Table
-from textmill.topics.factors.mixture import MultinomialMixture
 from textmill.topics.lda.model import LDA
 from textmill.topics.map import draw_map
 from textmill.topics.model import TopicModel
@@ -199,21 +198,22 @@ def draw_model(
 ) -> Figure:
     """Draw a model: "topics" by distance, "terms" and documents in a plane, or topics over "time".
 
-    By default topics, of models whose topics are all that documents consist of (LDA, the mixture), or terms of others,
+    By default topics, or terms where the topics are directions (LSA, PCA) or documents are given,
     or time when there is a field of the documents with the date. `color_field` is the field whose values are the groups
-    that documents beside the terms are coloured by.
+    that documents beside the terms are colored by.
 
     >>> from textmill.topics import LDA
     >>> figure = draw_model(LDA(n_topics=2, random_state=0).fit(np.eye(3)))
     >>> figure.axes[0].get_ylabel()
     'second axis'
     """
+    check_fitted(model)
     if picture is None:
-        by_distance = isinstance(model, LDA | MultinomialMixture) and documents is None
+        by_distance = model.components_.min(initial=0) >= 0 and documents is None
         picture = "time" if date_field is not None else "topics" if by_distance else "terms"
     check_choice("picture", picture, ["topics", "terms", "time"])
     if color_field is not None and picture != "terms":
-        raise DataError("documents are coloured in the picture 'terms'; pass picture='terms', or no color_field")
+        raise DataError("documents are colored in the picture 'terms'; pass picture='terms', or no color_field")
     if picture == "topics":
         return draw_topics(model)
     if picture == "terms":
