@@ -354,7 +354,7 @@ def show_coherence(report: Report, documents: list[Document], folder: Path) -> N
     good = list(detector.scores(pages))
     kinds = ("sentence-salad", "markov", "chunk-blend", "word-stuffing")
     false = {kind: list(detector.scores(forger.make(kind))) for kind in kinds}
-    report.heading("Pages that hang together")
+    report.heading("Incoherent pages")
     report.text(
         "Blended, shuffled, generated and stuffed pages are about too many things. A detector that has seen only good "
         "pages looks at the entropy of the topics of new ones, and knows how much of it a page of that length may have."
@@ -496,10 +496,10 @@ def show_names(report: Report, documents: list[Document], folder: Path) -> None:
     gold = Gold.from_clusters(names)
     evaluations = [evaluate(names, gold, measure) for measure in MEASURES_TO_COMPARE]
     choice = choose(evaluations)
-    report.heading("Names that mean the same")
+    report.heading("Duplicates in a list of names")
     report.text(
-        f"A list of {len(names)} customers, many of them several times: misspelt, abbreviated, turned round, without "
-        "their accents. Measures rank all pairs; what a word is worth they learn from the list."
+        f"A list of {len(names)} customers, many of them several times: misspelled, abbreviated, turned around, "
+        "without their accents. Each measure ranks all pairs and learns from the list how much each word counts."
     )
     report.table(
         ["measure", "F1", "precision", "recall", "F1 held out"],

@@ -25,7 +25,7 @@ def show_words_that_decide(report: Report, documents: list[Document], folder: Pa
     labels = model.predict([texts[i] for i in unseen]).tolist()
     hits = sum(label == subjects[i] for label, i in zip(labels, unseen, strict=True))
     used = int((model.coef_ != 0).any(axis=0).sum())
-    report.heading("A classifier that can be read")
+    report.heading("An interpretable classifier")
     report.text(
         f"Three quarters of the English articles teach a logistic regression their {len(model.classes_)} subjects. Its "
         f"penalties leave {used} of {model.coef_.shape[1]} words with a weight; of the other articles it gets {hits} "
@@ -56,8 +56,8 @@ def show_bursts(report: Report, documents: list[Document], folder: Path) -> None
     bursts = find_bursts(data.X, data.terms, exposure=data.exposure)
     report.heading("Words that come in bursts")
     report.text(
-        "Most articles do not have a word at all; where it has come once it comes again. A binomial distribution with "
-        f"surplus zeros was fitted to each of {len(data.terms)} words. Function words need none of it."
+        "Most articles never use a given word, but one that uses it once tends to use it again. A binomial "
+        f"distribution with surplus zeros was fitted to each of {len(data.terms)} words; function words need none."
     )
     rows = [bursts.terms.index(word) for word in [*bursts.terms[:6], "the", "and"]]
     report.table(

@@ -116,7 +116,7 @@ def show_callers(report: Report, documents: list[Document], folder: Path) -> Non
     result = evaluate_answers(messages, answers)
     report.heading("Who called?")
     report.text(
-        f"Trees that 1,500 made-up messages have taught read {len(messages)} others, of callers with other surnames: "
+        f"Decision trees trained on 1,500 synthetic messages read {len(messages)} more, of other callers: "
         f"F is {result.figures('name').f1:.2f} for names and {result.figures('telno').f1:.2f} for numbers to call. "
         "The numbers are spoken; times, prices and rooms must be told from them."
     )

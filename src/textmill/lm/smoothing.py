@@ -103,9 +103,9 @@ def smooth(
     table = discounts.reshape(order, -1)
     shown = table[:, : _CLASSES[rules.smoothing]].copy()
     names = {n: ", ".join(f"{d:g}" for d in dict.fromkeys(shown[n - 1].tolist())) for n in range(1, order + 1)}
-    remark = "order {}: the counts of counts have holes; every count is discounted by {}"
+    remark = "order {}: too little text to estimate the smoothing; every count is discounted by a fixed {}"
     if rules.smoothing == "modified-kneser-ney":
-        remark = "order {}: the counts of counts have holes; counts are discounted by {}"
+        remark = "order {}: too little text to estimate the smoothing; counts are discounted by a fixed {}"
     return Smoothed(shown, [remark.format(n, names[n]) for n in range(1, order + 1) if fell_back[n - 1]])
 
 
