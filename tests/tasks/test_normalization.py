@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from reference.spoken_numbers import KINDS, SMALL, STYLES, TENS, draw
 from typer.testing import CliRunner
 
 from textmill import fst
@@ -70,6 +71,62 @@ def test_numbers_survive_the_way_there_and_back() -> None:
     for number in [*range(10, 400, 13), *(rng.randrange(10, 10 ** rng.randint(3, 14)) for _ in range(100))]:
         words = normalizer().normalize(f"{number:,}")
         assert normalizer(True).normalize(words) == f"{number:,}"
+
+
+def each_style(kind: str, count: int) -> list[tuple[str, set[str]]]:
+    """Random values of a kind as people say them, in every style, and the writings that are right."""
+    found = []
+    for name, style in STYLES.items():
+        rng = random.Random(f"{kind}, {name}")
+        found += [(style(said), accepted) for said, accepted in (draw(kind, rng) for _ in range(count))]
+    return found
+
+
+COUNTS = [300, pytest.param(17_000, marks=pytest.mark.slow)]  # of each style: 10^5 of each kind in all
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_said_is_written_in_every_style(kind: str, count: int) -> None:
+    items = each_style(kind, count)
+    written = normalizer(True).normalize("\n".join(said for said, _ in items)).split("\n")
+    assert [(said, out) for (said, right), out in zip(items, written, strict=True) if out not in right] == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("Yesterday we saw ", ", and left."), ("“", "” (she said)."), ("It was ", "!")]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_running_text_a_stretch_is_written_whole_or_stays(kind: str, before: str, after: str) -> None:
+    items = each_style(kind, 100)
+    written = normalizer(True).normalize("\n".join(f"{before}{said}{after}" for said, _ in items)).split("\n")
+    for (said, right), out in zip(items, written, strict=True):
+        assert out.startswith(before)
+        assert out.endswith(after)
+        assert out[len(before) : len(out) - len(after)] in {*right, said}
+
+
+def test_words_of_numbers_in_any_order_are_never_written_in_part() -> None:
+    rng = random.Random(5)
+    words = [*SMALL, *TENS[2:], "hundred", "thousand", "million", "third", "fifth", "twentieth"]
+    soup = [" ".join(rng.choices(words, k=rng.randint(2, 7))) for _ in range(5_000)]
+    written = normalizer(True).normalize("\n".join(f"we saw {said}, and left" for said in soup)).split("\n")
+    assert sum(f"we saw {said}, and left" != out for said, out in zip(soup, written, strict=True)) > 200
+    for said, out in zip(soup, written, strict=True):
+        stretch = out.removeprefix("we saw ").removesuffix(", and left")
+        left = [word for word in stretch.split() if word in words]
+        assert stretch == said or not left or left == ["million"], (said, out)
+
+
+def test_what_has_a_digit_is_never_spoken_in_part() -> None:
+    rng = random.Random(6)
+    pieces = ["1", "20", "305", "1984", "7", ".", "-", ":", "/", ",", "%", "$", "A", "km", "pm", "x", "th", "–"]
+    tokens = ["".join(rng.choices(pieces, k=rng.randint(1, 6))).strip(".,:–-/") or "1" for _ in range(5_000)]
+    spoken = normalizer().normalize("\n".join(f"we saw {token} there" for token in tokens)).split("\n")
+    assert sum(f"we saw {token} there" != out for token, out in zip(tokens, spoken, strict=True)) > 1_000
+    for token, out in zip(tokens, spoken, strict=True):
+        stretch = out.removeprefix("we saw ").removesuffix(" there")
+        assert stretch == token or not any(letter.isdigit() for letter in stretch), (token, out)
 
 
 def test_alignments_say_which_characters_became_which_words() -> None:
