@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from waiting import wait_until
 
 settings.register_profile("fixed", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("fixed")
@@ -73,48 +74,63 @@ def data() -> Path:
     return Path(folder)
 
 
+@contextmanager
+def start_cluster(workers: int, *, processes: bool = True) -> Iterator[Any]:
+    """A Dask cluster on this machine: worker processes, or threads of this process, which start and stop quickly.
+
+    The only place of the tests where a cluster is made: every port is one that the system gives, and the client is not
+    the default of others.
+    """
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    settings = {
+        # LocalCluster would not start a worker again that needs longer than this
+        "distributed.deploy.lost-worker-timeout": "1 hour",
+        # workers are forked from a process that has imported all they need: a killed one is soon replaced
+        "distributed.worker.multiprocessing-method": "forkserver",
+    }
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=workers,
+            processes=processes,
+            threads_per_worker=1,
+            scheduler_port=0,
+            dashboard_address=":0",  # None is 8787, and a warning where somebody else has that
+            silence_logs=50,
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield client
+
+
 @pytest.fixture(scope="session")
 def cluster_of() -> Callable[[int], AbstractContextManager[Any]]:
     """Starts a Dask cluster of this many real worker processes of one thread each, which tests may kill."""
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
-
-    @contextmanager
-    def start(workers: int) -> Iterator[Any]:
-        settings = {
-            # LocalCluster would not start a worker again that needs longer than this
-            "distributed.deploy.lost-worker-timeout": "1 hour",
-            # workers are forked from a process that has imported all they need: a killed one is soon replaced
-            "distributed.worker.multiprocessing-method": "forkserver",
-        }
-        with (
-            dask.config.set(settings),
-            distributed.LocalCluster(
-                n_workers=workers, processes=True, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-            ) as local,
-            distributed.Client(local, set_as_default=False) as client,
-        ):
-            yield client
-
-    return start
+    return start_cluster
 
 
-@pytest.fixture(scope="module")
-def client(cluster_of: Callable[[int], AbstractContextManager[Any]]) -> Iterator[Any]:
-    """A Dask cluster of two worker processes."""
-    with cluster_of(2) as client:
+@pytest.fixture(scope="session")
+def shared_cluster() -> Iterator[Any]:
+    """The cluster behind `client`, started by the first test that asks for one."""
+    with start_cluster(2) as client:
         yield client
 
 
 @pytest.fixture
+def client(shared_cluster: Any) -> Any:
+    """A Dask cluster of two worker processes, one for all tests; whole again if an earlier test killed a worker."""
+
+    def pids() -> list[Any]:
+        return list(shared_cluster.run(os.getpid, on_error="return").values())
+
+    wait_until(lambda: [type(pid) for pid in pids()] == [int, int], "killed workers were not started again")
+    return shared_cluster
+
+
+@pytest.fixture
 def threads() -> Iterator[Any]:
-    """A cluster of one worker in threads of this process, quick to start and to stop."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=1, processes=False, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+    """A cluster of its own for one test: one worker in threads of this process, which the test may spoil."""
+    with start_cluster(1, processes=False) as client:
         yield client
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,3 +58,34 @@ def test_the_root_holds_only_what_belongs_there() -> None:
     }
     documents |= {"NOTICE", "README.md", "mkdocs.yml", "pyproject.toml"}
     assert {name.split("/")[0] for name in files} - folders - documents == set()
+
+
+CLOCK = re.compile(
+    r"\b(perf_counter|process_time|thread_time|monotonic|timeit|getrusage|sleep)(_ns)?\(|\btime\.time(_ns)?\("
+)
+CLUSTER = re.compile(r"\b(LocalCluster|Scheduler|Nanny|SpecCluster)\(|dashboard_address|(?<!httpx\.)\bClient\(")
+
+
+def uses(kind: re.Pattern[str], allowed: dict[str, str]) -> list[str]:
+    """Lines of tests, programs that they start included, where a pattern is found that has no leave to be there."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        leave = allowed.get(str(path.relative_to(ROOT / "tests")), "\n")
+        name = path.relative_to(ROOT)
+        found += [
+            f"{name}:{number}: {line.strip()}" for number, line in lines if kind.search(line) and leave not in line
+        ]
+    return found
+
+
+def test_tests_look_at_no_clock_and_do_not_sleep() -> None:
+    """What took a second on an idle machine takes ten beside other work: count the work, wait for what shall happen."""
+    allowed = {"waiting.py": "", "test_gates.py": "", "web/test_work.py": "asyncio.sleep(0)"}
+    allowed |= {"test_progress.py": "asyncio.sleep(0)"}
+    assert uses(CLOCK, allowed) == [], "use `waiting.wait_until`, and assert steps, cells, calls or bytes"
+
+
+def test_clusters_are_made_in_one_place_on_free_ports() -> None:
+    allowed = {"conftest.py": "", "test_gates.py": "", "test_cluster.py": "Client(client.scheduler.address"}
+    assert uses(CLUSTER, allowed) == [], "use the fixtures `client`, `threads` or `cluster_of`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import select
@@ -9,9 +10,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
+
+from waiting import wait_until
 
 from textmill.corpus import Document, Vocabulary, sample_articles
 from textmill.fst import string_map, write_archive, write_fst
@@ -78,8 +80,7 @@ class Threaded:
         self._server = server_of(self.app, settings)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self.socket]})
         self._thread.start()
-        while not self._server.started and self._thread.is_alive():
-            time.sleep(0.005)
+        wait_until(lambda: self._server.started or not self._thread.is_alive())
 
     def stop(self) -> None:
         self._server.should_exit = True
@@ -87,12 +88,15 @@ class Threaded:
         self.socket.close()
 
 
+_numbers = itertools.count()
+
+
 class Server:
     """A server in a process of its own."""
 
     def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
         command = [sys.executable, "-m", "textmill", "serve", *arguments, "--port", "0"]
-        self.log = folder / f"server-{time.monotonic_ns()}.log"
+        self.log = folder / f"server-{next(_numbers)}.log"
         env = {**os.environ, **(environment or {})}
         with self.log.open("w") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=folder, env=env)

@@ -149,12 +149,11 @@ def test_the_screen_shows_the_rows_that_a_quiet_run_prints(page: Path, tmp_path:
 
 def test_a_screen_of_few_rows_loses_nothing(tmp_path: Path) -> None:
     code = (
-        "from textmill import progress; from textmill.progress import shown, track\n"
-        "progress.BAR_SECONDS, progress.TICK_SECONDS, progress.REPORT_SECONDS = 0, 0.001, 0\n"
-        "import time\n"
+        f"import sys; sys.path.append({str(ROOT / 'tests')!r})\n"
+        "from drawing import await_bar; from textmill.progress import shown, track\n"
         "with shown():\n"
         "    for number in track(range(100), 'counting'):\n"
-        "        time.sleep(0.005)\n"
+        "        await_bar()\n"
         "        print('row', number)\n"
     )
     seen, _ = in_terminal([sys.executable, "-c", code], tmp_path, rows=8)

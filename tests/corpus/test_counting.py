@@ -108,26 +108,14 @@ def test_wrong_amounts_of_memory_are_named(memory: Any) -> None:
         byte_count(memory)
 
 
-@pytest.fixture(scope="module")
-def workers() -> Any:
-    """Two worker processes on this machine."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local,
-        Client(local) as client,
-    ):
-        yield client
-
-
 @pytest.mark.parametrize("options", [{}, {"order": "sorted", "min_df": 2}, {"tokenizer": Tokenizer(stem="english")}])
 def test_a_cluster_counts_what_one_process_counts(
-    workers: Any, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: Any, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("textmill.corpus.vocabulary.PIECE", 50)
     plain = Vocabulary(**options).fit(read_documents(sample_path()))
-    assert same(Vocabulary(**options).fit(read_documents(sample_path()), cluster=workers), plain)
-    assert same(Vocabulary(**options).fit(sample_texts(language=None), cluster=workers), plain)
+    assert same(Vocabulary(**options).fit(read_documents(sample_path()), cluster=client), plain)
+    assert same(Vocabulary(**options).fit(sample_texts(language=None), cluster=client), plain)
     if not options:
         with pytest.raises(DataError, match="there are no documents to count"):
-            Vocabulary().fit([], cluster=workers)
+            Vocabulary().fit([], cluster=client)

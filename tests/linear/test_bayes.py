@@ -136,13 +136,8 @@ def test_chunks_streams_and_threads_give_the_same_model(event: str) -> None:
             assert getattr(model, name).tobytes() == getattr(whole, name).tobytes(), name
 
 
-def test_a_cluster_counts_the_same() -> None:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local,
-        distributed.Client(local) as client,
-    ):
-        there = NaiveBayes().fit(X, Y, exposure=N, cluster=client)
+def test_a_cluster_counts_the_same(client: Any) -> None:
+    there = NaiveBayes().fit(X, Y, exposure=N, cluster=client)
     here = NaiveBayes().fit(X, Y, exposure=N)
     assert there.first_.tobytes() == here.first_.tobytes()
     assert there.z_.tobytes() == here.z_.tobytes()

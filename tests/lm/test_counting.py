@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,25 +107,25 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("smoothing", ["modified-kneser-ney", "katz"])
-def test_a_cluster_gives_the_same_bytes(smoothing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    distributed = pytest.importorskip("distributed")
+def test_a_cluster_gives_the_same_bytes(
+    client: Any, smoothing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(counting, "_PIECE", 7)
     for i, text in enumerate(TEXTS):
         (tmp_path / f"{i:02}.txt").write_text(text, encoding="utf-8")
     documents = read_documents([str(tmp_path)])
     whole = NGramModel(order=3, smoothing=smoothing).fit(Sentences(text for text in documents.texts()))
-    with distributed.Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as client:
-        check_equal(whole, NGramModel(order=3, smoothing=smoothing).fit(Sentences(documents), cluster=client))
-        check_equal(whole, NGramModel(order=3, smoothing=smoothing).fit(Sentences(TEXTS), cluster=client))
-        words = whole.words_.to_list()[3:300]
-        check_equal(
-            NGramModel(order=2).fit(TEXTS, vocabulary=words),
-            NGramModel(order=2).fit(TEXTS, vocabulary=words, cluster=client),
-        )
-        held_out = LeaveOneOut(NGramModel(order=2)).fit(Sentences(TEXTS), cluster=client)
-        assert held_out.sentences_ == whole.sentences_
-        with pytest.raises(DataError, match="no sentences"):
-            NGramModel().fit([], cluster=client)
+    check_equal(whole, NGramModel(order=3, smoothing=smoothing).fit(Sentences(documents), cluster=client))
+    check_equal(whole, NGramModel(order=3, smoothing=smoothing).fit(Sentences(TEXTS), cluster=client))
+    words = whole.words_.to_list()[3:300]
+    check_equal(
+        NGramModel(order=2).fit(TEXTS, vocabulary=words),
+        NGramModel(order=2).fit(TEXTS, vocabulary=words, cluster=client),
+    )
+    held_out = LeaveOneOut(NGramModel(order=2)).fit(Sentences(TEXTS), cluster=client)
+    assert held_out.sentences_ == whole.sentences_
+    with pytest.raises(DataError, match="no sentences"):
+        NGramModel().fit([], cluster=client)
 
 
 def test_long_texts_are_counted_alike_by_any_number_of_threads() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 
 import numpy as np
@@ -165,13 +164,10 @@ def test_few_candidates_of_jnlpba_hold_nearly_all_segments(data):
     cut = len(train.X) * 9 // 10
     X, y = train.X[cut:], train.y[cut:]
     chosen = CandidateFilter(recall=0.995).fit(train.X[:cut], train.y[:cut])
-    began = time.process_time()
     kept = chosen.candidates(X).count
-    seconds = time.process_time() - began
     audit = chosen.audit(X, y)
     assert audit.n_kept == kept
     assert audit.candidates > 350_000
     assert audit.kept_share <= 0.15
     long = sum(math.isnan(span.logit) for span in audit.lost)
     assert audit.spans_kept / (audit.spans - long) >= 0.99  # of those of at most ten tokens
-    assert seconds < 1.0 * audit.candidates / 400_000

@@ -466,9 +466,7 @@ def test_labels_unseen_in_training_count_as_errors():
     assert crf.predict([[], X[0]]) == [[], Y[0]]
 
 
-def test_partitions_on_a_cluster_give_the_objective_of_one_process():
-    from distributed import Client, LocalCluster
-
+def test_partitions_on_a_cluster_give_the_objective_of_one_process(client, monkeypatch):
     from textmill.cluster import connect
     from textmill.sequence.training import objective as module
 
@@ -479,11 +477,9 @@ def test_partitions_on_a_cluster_give_the_objective_of_one_process():
     layout = FeatureLayout(4, encoder_data.unigram.size, encoder_data.bigram.size)
     theta = np.random.default_rng(0).normal(size=layout.size)
     here = module.ChainObjective(layout, labeled)(theta)
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with pytest.MonkeyPatch.context() as patch, LocalCluster(**options) as local, Client(local) as client:
-        patch.setattr(module, "PART_CELLS", 40)
-        with connect(client) as cluster:
-            there = module.ChainObjective(layout, labeled, cluster=cluster)(theta)
+    monkeypatch.setattr(module, "PART_CELLS", 40)
+    with connect(client) as cluster:
+        there = module.ChainObjective(layout, labeled, cluster=cluster)(theta)
     assert there[0] == pytest.approx(here[0], rel=1e-10)
     np.testing.assert_allclose(there[1], here[1], atol=1e-10)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -168,26 +166,12 @@ def test_no_labelling_is_asked_for():
         best_labels(ChainScorer(layout, theta), data, 1_000_001)
 
 
-def test_ten_times_as_many_labellings_take_about_ten_times_as_long() -> None:
-    layout = FeatureLayout(20, 25, 1)
+def test_hundreds_of_thousands_of_labellings_are_found_in_order() -> None:
+    """Looking at all that wait, for each that is found, would be 1e11 steps."""
+    layout, k = FeatureLayout(20, 12, 1), 300_000
     scorer = ChainScorer(layout, np.random.default_rng(3).normal(size=layout.size))
-    tokens = Active(np.arange(26), np.arange(25, dtype=np.int32), None, 25)
-    pairs = Active(np.arange(26), np.zeros(25, np.int32), None, 1)
-    data = Encoded(np.array([0, 25]), tokens, pairs)
-
-    def seconds(k: int) -> float:
-        gc.collect()
-        gc.disable()  # else it walks all that other tests have left, more often the more labelings there are
-        try:
-            start = time.process_time()
-            [hypotheses] = best_labels(scorer, data, k)
-            passed = time.process_time() - start
-        finally:
-            gc.enable()
-        assert len({tuple(one.labels) for one in hypotheses}) == k
-        assert all(one.score >= two.score for one, two in pairwise(hypotheses))
-        return passed
-
-    seconds(100)
-    few = min(seconds(3000) for _ in range(3))
-    assert min(seconds(30_000) for _ in range(2)) < 35 * few, "n squared would be a hundred times"
+    tokens = Active(np.arange(13), np.arange(12, dtype=np.int32), None, 12)
+    pairs = Active(np.arange(13), np.zeros(12, np.int32), None, 1)
+    [hypotheses] = best_labels(scorer, Encoded(np.array([0, 12]), tokens, pairs), k)
+    assert len({tuple(one.labels) for one in hypotheses}) == k
+    assert all(one.score >= two.score for one, two in pairwise(hypotheses))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-import time
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -400,17 +400,18 @@ def test_owlqn_without_a_penalty_is_lbfgs():
     assert results[0].evaluations == results[1].evaluations
 
 
-def test_a_run_counts_the_iterations_of_its_tuning_and_its_time():
+def test_a_run_counts_the_iterations_of_its_tuning_and_its_time(monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr("textmill.sequence.training.run.perf_counter", lambda: next(ticks))  # a second for each look
     layout, data = known_optimum()
     run = Run(OWLQN(), ChainObjective(layout, data, l1=0.5, l2=0.01), max_iter=5, tolerance=0.0, fine_tune=3)
-    begun = time.perf_counter()
     result = run.train(SparseWeights(np.empty(0, np.int64), np.empty(0)))
-    elapsed = time.perf_counter() - begun
     assert [entry["iteration"] for entry in run.log] == list(range(1, 9))
     assert (result.iterations, result.reason) == (8, "iterations")
     assert result.evaluations >= 8
     seconds = [entry["seconds"] for entry in run.log]
-    assert 0 <= seconds[0] <= seconds[-1] <= elapsed
+    assert seconds == sorted(set(seconds))
+    assert 0 < seconds[0] < seconds[-1] < next(ticks)
     assert run.objective.l2 == 0.01
 
 
@@ -790,18 +791,16 @@ def test_a_run_in_rounds_ends_where_a_run_without_them_ends(options, stop_at, en
 
 
 @pytest.mark.slow
-def test_the_index_of_ten_million_tests_takes_linear_time_and_little_stack():
-    seconds = []
+def test_the_index_of_ten_million_tests_is_built_on_a_small_stack():
+    """In quadratic time it would not be built in a day."""
+    built = []
 
     def build():
-        for tests in (1_000_000, 10_000_000):
-            one = Active(np.arange(tests + 1), np.arange(tests, dtype=np.int32)[::-1].copy(), None, tests)
-            none = Active(np.zeros(tests + 1, np.int64), np.empty(0, np.int32), None, 0)
-            data = Encoded(np.arange(0, tests + 1, 10), one, none, np.zeros(tests, np.int32))
-            training = training_data(FeatureLayout(2, tests, 0), data)
-            began = time.perf_counter()
-            native.Descent(training, 0.5, 1e-5, True)
-            seconds.append(time.perf_counter() - began)
+        tests = 10_000_000
+        one = Active(np.arange(tests + 1), np.arange(tests, dtype=np.int32)[::-1].copy(), None, tests)
+        none = Active(np.zeros(tests + 1, np.int64), np.empty(0, np.int32), None, 0)
+        data = Encoded(np.arange(0, tests + 1, 10), one, none, np.zeros(tests, np.int32))
+        built.append(native.Descent(training_data(FeatureLayout(2, tests, 0), data), 0.5, 1e-5, True))
 
     before = threading.stack_size(256 * 1024)
     try:
@@ -810,7 +809,7 @@ def test_the_index_of_ten_million_tests_takes_linear_time_and_little_stack():
         thread.join()
     finally:
         threading.stack_size(before)
-    assert seconds[1] < 30 * seconds[0]
+    assert len(built) == 1
 
 
 class _Bowls:

@@ -6,7 +6,6 @@ import contextlib
 import re
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -302,15 +301,27 @@ def test_an_empty_index_says_so_and_can_grow() -> None:
         assert index.query([[1.0, 0.0]])[0].ids.tolist() == [0]
 
 
-def test_one_job_keeps_one_core_busy() -> None:
-    X = np.random.default_rng(0).normal(size=(60_000, 64))
-    index = Index(n_jobs=1).fit(X)
-    wall, busy = time.perf_counter(), time.process_time()
-    index.query(X[:256])
-    for query in X[:10]:
-        index.query(query[np.newaxis])
-    wall, busy = time.perf_counter() - wall, time.process_time() - busy
-    assert busy <= 1.1 * wall + 0.05
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_query_works_in_as_many_threads_as_it_was_given(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from textmill.vectors import scan
+
+    threads: list[int] = []
+    native_scan, make_pool, blas = scan.native.scan, scan.ThreadPoolExecutor, scan.ThreadpoolController().info
+
+    def note_scan(*arguments: Any, **options: Any) -> Any:
+        threads.append(options["threads"])
+        return native_scan(*arguments, **options)
+
+    def note_pool(lanes: int) -> Any:  # made where BLAS has one thread for each of its calls
+        threads.append(lanes * max(one["num_threads"] for one in blas() if one["user_api"] == "blas"))
+        return make_pool(lanes)
+
+    monkeypatch.setattr(scan.native, "scan", note_scan)
+    monkeypatch.setattr(scan, "ThreadPoolExecutor", note_pool)
+    X = np.random.default_rng(0).normal(size=(4 * scan._ROWS, 16))
+    Index(method="scan", n_jobs=jobs).fit(X).query(X[:256])
+    Index(method="scan", n_jobs=jobs).fit(X).query(X[:1])
+    assert threads == [jobs, jobs]
 
 
 @pytest.mark.data

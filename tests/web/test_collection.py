@@ -7,13 +7,13 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from waiting import LIMIT, wait_until
 from web_shelf import HOSTILE
 
 from textmill.corpus import sample_articles
@@ -122,10 +122,7 @@ def test_what_is_too_new_for_the_models_is_told(client: httpx.Client, library: P
     assert old["advice"].startswith("18% of the documents are newer than the models and ")
     assert "--rebuild" in old["advice"]
     Collection.open(library).rebuild()
-    for _ in range(100):
-        if not client.get("/api/v1/articles/upkeep").json()["is_stale"]:
-            break
-        time.sleep(0.1)
+    wait_until(lambda: not client.get("/api/v1/articles/upkeep").json()["is_stale"])
     assert client.get("/api/v1/articles/upkeep").json()["advice"] is None
 
 
@@ -205,14 +202,15 @@ def test_a_client_that_leaves_or_hangs_blocks_nobody(server_of: Callable[..., An
     with socket.create_connection(server.socket.getsockname(), timeout=10) as line:
         line.sendall(begin)
     with httpx.Client(base_url=server.address, timeout=30) as client:
-        end = time.monotonic() + 10
-        while True:
+        codes: list[int] = []
+
+        def upload() -> bool:
             answer = client.post("/api/v1/articles/upload", content=b'{"id": "a", "text": "b"}', headers=LINES)
-            if answer.status_code == 200:
-                break
-            assert answer.status_code == 503
-            assert time.monotonic() < end
-            time.sleep(0.05)
+            codes.append(answer.status_code)
+            return codes[-1] == 200
+
+        wait_until(upload)
+        assert set(codes) <= {200, 503}
         assert client.get("/api/v1/article?id=cut").status_code == 404
 
 
@@ -226,10 +224,7 @@ def test_what_another_process_writes_is_taken_over(
     with httpx.Client(base_url=server.address, timeout=30) as client:
         assert client.get("/api/v1/article?id=other").status_code == 404
         Collection.open(library).upsert([{"id": "other", "text": "the moon and the tides"}])
-        end = time.monotonic() + 10
-        while client.get("/api/v1/article?id=other").status_code != 200:
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        wait_until(lambda: client.get("/api/v1/article?id=other").status_code == 200)
 
 
 def test_documents_and_trends_of_topics(client: httpx.Client) -> None:
@@ -260,24 +255,21 @@ def test_kill_in_an_upload_loses_nothing_that_was_confirmed(serve: Callable[...,
                 if httpx.post(url, content=body, headers=LINES, timeout=10).status_code == 200:
                     confirmed.append(name)
             except httpx.HTTPError:
-                time.sleep(0.05)
+                stop.wait(0.05)  # the worker was killed; another begins
             number += 1
+
+    def await_more(count: int) -> None:
+        enough = len(confirmed) + count
+        wait_until(lambda: len(confirmed) >= enough)
 
     sender = threading.Thread(target=send)
     sender.start()
     for _ in range(2):
-        enough = len(confirmed) + 3
-        end = time.monotonic() + 30
-        while len(confirmed) < enough:
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        await_more(3)
         os.kill(server.workers()[0], signal.SIGKILL)
-    enough, end = len(confirmed) + 3, time.monotonic() + 30
-    while len(confirmed) < enough:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    await_more(3)
     stop.set()
-    sender.join(30)
+    sender.join(LIMIT)
     held = set(Collection.open(library).ids())
     assert set(confirmed) <= held
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from waiting import wait_until
 
 from textmill.errors import DataError, ModelFileError
 from textmill.tasks import SimilarDocuments
@@ -90,25 +91,16 @@ def test_a_server_tells_of_a_cut_file_and_takes_over_a_new_one(
         assert client.get("/health/ready").status_code == 200
         before = client.get("/api/v1/article?id=astronomy-01").json()
         SimilarDocuments().fit(["a new mill", "a new sea"]).save(copy)
-        wait_for(lambda: client.get("/api/v1/article?id=0").status_code == 200)
-        wait_for(lambda: client.get("/api/v1/article?id=astronomy-01").status_code == 404)  # nothing old is kept
+        wait_until(lambda: client.get("/api/v1/article?id=0").status_code == 200)
+        wait_until(lambda: client.get("/api/v1/article?id=astronomy-01").status_code == 404)  # nothing old is kept
         with copy.open("r+b") as file:
             file.truncate(100)
-        wait_for(lambda: client.get("/health/ready").status_code == 503)
+        wait_until(lambda: client.get("/health/ready").status_code == 503)
         assert client.get("/api/v1").json()["faults"]["words"].startswith("the file was cut")
-        wait_for(lambda: client.get("/api/v1/article?id=0").status_code == 404)
+        wait_until(lambda: client.get("/api/v1/article?id=0").status_code == 404)
         os.replace(shutil.copy(shelf / "words.mill", copy.with_name("other.mill")), copy)
-        wait_for(lambda: client.get("/api/v1/article?id=astronomy-01").status_code == 200)
+        wait_until(lambda: client.get("/api/v1/article?id=astronomy-01").status_code == 200)
         assert client.get("/api/v1/article?id=astronomy-01").json() == before
         assert client.get("/health/ready").status_code == 200
     events = [json.loads(line) for line in log.getvalue().splitlines()]
     assert [one["what"] for one in events if one["event"] == "file"] == ["taken over", "cut", "taken over"]
-
-
-def wait_for(happened: Callable[[], bool]) -> None:
-    import time
-
-    end = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.02)

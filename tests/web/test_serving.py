@@ -9,13 +9,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from waiting import LIMIT, wait_until
 
 from textmill.tasks import SimilarDocuments
 
@@ -52,12 +52,19 @@ def test_a_server_finishes_what_was_begun(serve: Serve, words: tuple[str, ...]) 
     line = socket.create_connection(("127.0.0.1", port), timeout=30)
     body = json.dumps({"text": "the moon"}).encode()
     head = "POST /api/v1/search HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-    line.sendall(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body[:5])
-    time.sleep(0.3)
+    line.sendall(f"{head}content-length: {len(body)}\r\nexpect: 100-continue\r\n\r\n".encode())
+    assert line.recv(100).startswith(b"HTTP/1.1 100")  # the application asks for the body: the request has begun
+    line.sendall(body[:5])
     server.process.send_signal(signal.SIGTERM)
-    time.sleep(0.3)
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=5)
+
+    def is_shut() -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    wait_until(is_shut)
     line.sendall(body[5:])
     assert line.recv(100).startswith(b"HTTP/1.1 200")
     line.close()
@@ -76,10 +83,7 @@ def test_two_workers_count_together_and_a_killed_one_is_replaced(serve: Serve, w
     page = httpx.get(f"{server.address}/metrics").text
     assert 'textmill_requests_total{code="200",route="article"} 20.0' in page
     os.kill(first[0], signal.SIGKILL)
-    end = time.monotonic() + 20
-    while len(server.workers()) < 2 or first[0] in server.workers():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_until(lambda: len(server.workers()) == 2 and first[0] not in server.workers())
     assert httpx.get(f"{server.address}/health/live").status_code == 200
     assert server.stop() == 0
 
@@ -104,15 +108,12 @@ def test_no_request_is_lost_while_a_file_is_replaced(serve: Serve, shelf: Path, 
     asking = [threading.Thread(target=ask) for _ in range(2)]
     for thread in asking:
         thread.start()
-    time.sleep(0.3)
+    wait_until(lambda: len(codes) >= 4)
     SimilarDocuments().fit(["a new moon", "a new sea"]).save(copy)
-    end = time.monotonic() + 20
-    while httpx.get(f"{server.address}/api/v1/article?id=0").status_code != 200 or len(codes) < 20:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(lambda: httpx.get(f"{server.address}/api/v1/article?id=0").status_code == 200 and len(codes) >= 20)
     stop.set()
     for thread in asking:
-        thread.join(30)
+        thread.join(LIMIT)
     assert not faults
     assert set(codes) == {200}
 
@@ -160,16 +161,15 @@ def test_a_file_that_is_cut_under_a_worker_does_not_end_the_server(serve: Serve,
     server = serve(str(copy), str(shelf / "words.mill"))
     with copy.open("r+b") as file:
         file.truncate(5000)
-    end = time.monotonic() + 30
-    while True:  # pages that are gone may kill a worker before the cut is noticed; the next one knows
-        assert time.monotonic() < end
+
+    def contents() -> Any:  # pages that are gone may kill a worker before the cut is noticed; the next one knows
         try:
-            httpx.get(f"{server.address}/api/v1/search?text=the+moon+and+tides", timeout=5)
-            answer = httpx.get(f"{server.address}/api/v1", timeout=5).json()
+            httpx.get(f"{server.address}/api/v1/search?text=the+moon+and+tides", timeout=LIMIT)
+            answer = httpx.get(f"{server.address}/api/v1", timeout=LIMIT).json()
         except httpx.HTTPError:
-            continue
-        if answer["faults"]:
-            break
-    assert answer["panels"]["articles"] == ["words"]
-    found = httpx.get(f"{server.address}/api/v1/search?text=the+moon", timeout=5).json()
+            return None
+        return answer if answer["faults"] else None
+
+    assert wait_until(contents)["panels"]["articles"] == ["words"]
+    found = httpx.get(f"{server.address}/api/v1/search?text=the+moon", timeout=LIMIT).json()
     assert [method["name"] for method in found["methods"]] == ["words"]

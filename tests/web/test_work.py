@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from waiting import LIMIT, wait_until_async
 
 from textmill.web.answers import Refusal
 from textmill.web.tally import Tally
@@ -23,7 +24,7 @@ class Search:
 
     def __call__(self, key: Any, questions: Sequence[Any]) -> list[Any]:
         self.batches.append((key, list(questions)))
-        self.gate.wait(10)
+        self.gate.wait(LIMIT)
         if "bad" in questions:
             raise ValueError("bad")
         return [f"{key}:{question}" for question in questions]
@@ -40,9 +41,9 @@ def test_questions_that_wait_are_searched_together() -> None:
     async def ask() -> list[Any]:
         desk, asked, _ = together(search)
         first = asyncio.create_task(asked.ask(10, "a"))
-        await asyncio.sleep(0.05)  # its search runs
+        await wait_until_async(lambda: search.batches)  # its search runs
         rest = [asyncio.create_task(asked.ask(k, word)) for k, word in ((10, "b"), (5, "c"), (10, "d"))]
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)  # all of them have asked
         search.gate.set()
         answers = await asyncio.gather(first, *rest)
         desk.close()
@@ -85,14 +86,14 @@ def test_too_many_questions_are_refused_and_who_left_is_not_searched_for() -> No
     async def ask() -> None:
         desk, asked, _ = together(search, queue=2)
         first = asyncio.create_task(asked.ask(1, "a"))
-        await asyncio.sleep(0.05)
+        await wait_until_async(lambda: search.batches)
         waiting = [asyncio.create_task(asked.ask(1, word)) for word in "bc"]
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         with pytest.raises(Refusal) as refused:
             await asked.ask(1, "d")
         assert (refused.value.code, refused.value.retry) == (503, 1)
         waiting[0].cancel()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
         search.gate.set()
         assert await first == "1:a"
         assert await waiting[1] == "1:c"
@@ -107,14 +108,14 @@ def test_a_desk_takes_no_more_calls_than_its_queue() -> None:
 
     async def work() -> None:
         desk = Desk(2)
-        calls = [asyncio.create_task(desk.run(gate.wait, 10)) for _ in range(2)]
-        await asyncio.sleep(0.05)
+        calls = [asyncio.create_task(desk.run(gate.wait, LIMIT)) for _ in range(2)]
+        await asyncio.sleep(0)
         with pytest.raises(Refusal):
             await desk.run(gate.wait, 10)
         calls[0].cancel()  # its client left, its thread works on
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
         with pytest.raises(Refusal):
-            await desk.run(gate.wait, 10)
+            await desk.run(gate.wait, LIMIT)
         gate.set()
         assert await calls[1]
         assert await desk.run(max, 1, 2) == 2

@@ -7,13 +7,13 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until
 
 from textmill.strings import parse_measure
 from textmill.tasks.names import Gold, NameList, PairRow, propose, read_gold, review_page
@@ -111,6 +111,14 @@ class Browser:
         self.call("POST", f"{self.session}/actions", actions)
 
 
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
     driver = shutil.which("chromedriver")
@@ -121,12 +129,7 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
         port = free.getsockname()[1]
     with subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            for attempt in range(100):
-                try:
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                    break
-                except OSError:
-                    time.sleep(0.1 + attempt / 100)
+            wait_until(lambda: answers(port))
             made = Browser(port, tmp_path)
             yield made
             made.call("DELETE", made.session)
@@ -156,10 +159,7 @@ def test_a_person_judges_pairs_and_downloads_the_decisions(browser: Browser, tmp
     browser.press("a")
     browser.run("document.querySelector('.review .download').click()")
     download = tmp_path / "decisions.tsv"
-    for _ in range(100):
-        if download.exists() and download.stat().st_size:
-            break
-        time.sleep(0.1)
+    wait_until(lambda: download.exists() and download.stat().st_size)
     names = NameList.of([*"ABCDEFGH"], ids=[*"abcdefgh"])
     assert read_gold(download, names=names).labels == {("a", "b"): "pos", ("e", "f"): "neg", ("g", "h"): "unk"}
 

@@ -111,18 +111,13 @@ def test_shards_answer_like_one_index(model: TextVectorizer, documents: list[Doc
         query_shards([*paths, tmp_path / "other.mill"], ["moon"])
 
 
-def test_shards_answer_on_a_cluster_too(model: TextVectorizer, documents: list[Document], tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
+def test_shards_answer_on_a_cluster_too(
+    client: Any, model: TextVectorizer, documents: list[Document], tmp_path: Path
+) -> None:
     paths = [tmp_path / "0.mill", tmp_path / "1.mill"]
     for path, part in zip(paths, (documents[:150], documents[150:]), strict=True):
         SimilarDocuments(model=model).fit(part).save(path)
-    with (
-        distributed.LocalCluster(
-            n_workers=1, processes=False, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
-        there = query_shards(paths, ["tides of the moon"], k=5, cluster=client)
+    there = query_shards(paths, ["tides of the moon"], k=5, cluster=client)
     assert there[0].ids == query_shards(paths, ["tides of the moon"], k=5)[0].ids
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -196,16 +195,6 @@ def test_an_interrupted_build_goes_on(
     assert not checkpoint.exists()
     assert np.array_equal(table.neighbors_, whole.neighbors_)
     assert np.array_equal(table.keys_, whole.keys_)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.mark.parametrize("method", ["tfidf", "lsa", "lda"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -157,21 +156,13 @@ def test_tokens_are_those_of_python_whatever_the_text(pieces: list[str], blank: 
         assert [(n.digits, n.extension) for n in GRAMMAR.find(words)] == [(number.digits, number.extension)]
 
 
-def test_a_million_words_take_linear_time() -> None:
-    def seconds(count: int) -> float:
-        text = (" ".join(["call"] * 3 + ["five", "twenty", "six"] * 2) + " ") * (count // 9)
-        best = math.inf
-        for _ in range(3):
-            start = time.process_time()
-            found = NumberGrammar(n_jobs=1).find_all([text])
-            best = min(best, time.process_time() - start)
-            assert len(found.start) == count // 9
-        return best
-
-    assert seconds(1_000_000) < 30 * max(seconds(100_000), 0.005)
-    digits = NumberGrammar().find("five " * 1_000_000)
+def test_millions_of_words_are_read_in_one_pass() -> None:
+    """Texts of a size at which whatever is quadratic does not come to an end."""
+    text = (" ".join(["call"] * 3 + ["five", "twenty", "six"] * 2) + " ") * 1_000_000
+    assert len(NumberGrammar(n_jobs=1).find_all([text]).start) == 1_000_000
+    digits = NumberGrammar().find("five " * 5_000_000)
     assert len(digits) == 1
-    assert len(digits[0].digits) == 1_000_000
+    assert len(digits[0].digits) == 5_000_000
 
 
 def test_the_number_of_threads_does_not_matter() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -75,21 +74,13 @@ def test_models_travel_and_documents_do_not(client: Any) -> None:
     assert two.bytes <= 2 * (models + 8_000)  # p = 2 workers, p jobs: p models
 
 
-def test_a_slow_network_costs_time_for_models_and_not_for_chunks(client: Any) -> None:
-    def seconds(jobs: int, chunks: int, traffic: Traffic) -> float:
-        settings = SETTINGS | {"chunk_size": 1920 // chunks, "chunks_per_job": chunks // jobs}
-        began = time.monotonic()
-        LSA(method="one_pass", **settings).fit(STREAM, cluster=client, traffic=traffic)
-        return time.monotonic() - began
-
-    seconds(2, 24, Traffic())
+def test_messages_are_for_models_and_not_for_chunks(client: Any) -> None:
     for jobs, chunks in ((2, 24), (2, 96), (8, 96)):
-        delayed = Traffic(delay=0.05)
-        with_delay, without = seconds(jobs, chunks, delayed), seconds(jobs, chunks, Traffic())
+        settings = SETTINGS | {"chunk_size": 1920 // chunks, "chunks_per_job": chunks // jobs}
+        delayed = Traffic(delay=0.02)
+        LSA(method="one_pass", **settings).fit(STREAM, cluster=client, traffic=delayed)
         # for each job an address and a plan, at most one model to another worker; and the result
-        assert delayed.messages <= 3 * jobs + 1
-        assert with_delay >= delayed.messages * delayed.delay / 3  # two workers and this process wait, each for its own
-        assert with_delay - without <= delayed.messages * delayed.delay + 1.5
+        assert jobs < delayed.messages <= 3 * jobs + 1
 
 
 @pytest.mark.slow
