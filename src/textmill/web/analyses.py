@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -78,8 +79,9 @@ def analyses_of(text: str, entries: Sequence[Entry], identifier: Any = None) -> 
     return analyses
 
 
+@cache
 def bundled_identifier() -> Any:
-    """The identifier of languages that comes with the package, or None where it was not installed."""
+    """The identifier of languages that comes with the package, opened once, or None where it was not installed."""
     from textmill.tasks.language import LanguageIdentifier
 
     try:

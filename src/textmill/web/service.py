@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from textmill.web.analyses import bundled_identifier
@@ -31,7 +30,7 @@ class Service:
     log: Log
     holdings: Holdings | None = None
 
-    @cached_property
+    @property
     def identifier(self) -> Any:
         """The identifier of languages that comes with the package, or None."""
         return bundled_identifier()

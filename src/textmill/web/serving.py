@@ -1,8 +1,9 @@
 """Servers: one process that opens the files and keeps the workers alive, and the workers that answer.
 
-    open files and socket  ->  fork the workers  ->  wait; replace a worker that died; on SIGTERM let all finish
+    open files and socket, warm up  ->  fork workers  ->  wait; replace a worker that died; on SIGTERM let all finish
 
-Workers are forked after everything is open, so they share the pages of the models and of the program itself. SIGTERM
+Workers are forked after everything is open and every kind of request was made once (`warming`), so they share the pages
+of the models and of the program itself, and their first request costs what the second does. SIGTERM
 or SIGINT ends a server in order: no new connections, what was begun is answered, then the workers leave. A worker
 that was killed is replaced; its files are opened anew before, since a file that was cut under it may have killed it.
 """
@@ -95,12 +96,11 @@ class _Workers:
 
     def run(self, started: Callable[[], None]) -> None:
         """Start all workers and stay until they have left."""
-        import uvicorn  # noqa: F401  (everything that workers need is imported before they are forked)
-
-        import textmill.web.application  # noqa: F401
+        from textmill.web.warming import warm  # imports what workers need, before they are forked
 
         before = {one: signal.signal(one, self._end) for one in (signal.SIGTERM, signal.SIGINT)}
         try:
+            warm(self._settings, self._library, self._holdings)
             apps = [self._app(number) for number in range(self._settings.workers)]  # made once, shared after the fork
             gc.collect()
             gc.freeze()  # or the first collection of a worker would copy every page
@@ -121,6 +121,8 @@ class _Workers:
         return create_app(self._settings, **shared, worker=number, log=self._log)
 
     def _start(self, number: int, app: Any) -> None:
+        from textmill.web.warming import touch
+
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
@@ -132,6 +134,7 @@ class _Workers:
             for one in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(one, signal.SIG_DFL)
             _give_memory_back()
+            touch(self._library)
             server_of(app, self._settings).run(sockets=[self._listener])
             code = 0
         except BaseException as error:
