@@ -1,7 +1,8 @@
 """The panel of transducers: a picture, and the best outputs for a string.
 
 Pictures are made by `fst.to_svg`, which escapes every label, and lose the one style attribute that the security policy
-of the page would refuse. A machine that is too large for a picture can still be applied.
+of the page would refuse. A machine that is too large for a picture can still be applied. An aligner of strings is the
+machine of its links, which makes of one string what it may be aligned with.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from textmill.errors import DataError
-from textmill.fst import apply, info, to_svg
+from textmill.fst import StringAligner, apply, info, to_svg
 from textmill.web.answers import Refusal
 from textmill.web.library import Entry
 from textmill.web.service import Service
@@ -22,26 +23,28 @@ __all__ = ["MachineAnswer", "Output", "Question", "transducers_router"]
 _STYLE = 'style="max-width:100%;height:auto" '
 _LONGEST = 2000  # characters of a string, since paths are as long
 _KEYS = 1000
+_LINKS = "links"  # the machine of an aligner
 
 
 class MachineAnswer(BaseModel):
-    """A file of machines, the facts of one of them, and its picture or why there is none."""
+    """A file of machines, the facts of one of them, what its labels stand for, and its picture or why there is none."""
 
     name: str
     keys: list[str]
     key: str
+    token_type: str
     facts: dict[str, str]
     picture: str | None
     fault: str | None
 
 
 class Question(BaseModel):
-    """A string to apply a machine to; `token_type` says what labels stand for."""
+    """A string to apply a machine to; labels are symbols where the machine has tables of them, else letters."""
 
     text: str
     k: int = 5
     key: str | None = None
-    token_type: str = "utf8"
+    token_type: str | None = None
 
 
 class Output(BaseModel):
@@ -56,7 +59,7 @@ def transducers_router(service: Service) -> APIRouter:
     router = APIRouter(prefix="/transducers", tags=["transducers"])
 
     @router.get("/{name}")
-    async def machine(name: str, key: str | None = None, token_type: str = "utf8") -> MachineAnswer:
+    async def machine(name: str, key: str | None = None, token_type: str | None = None) -> MachineAnswer:
         """One machine of a file."""
         entry = service.library.get(name, "transducers")
         return await service.desk.run(_shown, entry, key, token_type)
@@ -73,31 +76,51 @@ def transducers_router(service: Service) -> APIRouter:
     return router
 
 
+def _keys(entry: Entry) -> list[str]:
+    return [_LINKS] if isinstance(entry.value, StringAligner) else list(entry.value)
+
+
 def _machine(entry: Entry, key: str | None) -> tuple[str, Any]:
-    keys = list(entry.value)
+    keys = _keys(entry)
     chosen = keys[0] if key is None and keys else key
-    if chosen is None or chosen not in entry.value:
+    if chosen is None or chosen not in keys:
         raise Refusal(404, "the file has no machine of that name")
     if chosen not in entry.machines:
         if len(entry.machines) >= _KEYS:
             entry.machines.clear()
-        entry.machines[chosen] = entry.value[chosen]
+        aligns = isinstance(entry.value, StringAligner)
+        entry.machines[chosen] = entry.value.to_fst() if aligns else entry.value[chosen]
     return chosen, entry.machines[chosen]
 
 
-def _shown(entry: Entry, key: str | None, token_type: str) -> MachineAnswer:
+def _token_type(machine: Any, wanted: str | None) -> str:
+    """What labels stand for, unless somebody says it."""
+    has_tables = machine.input_symbols is not None and machine.output_symbols is not None
+    return wanted or ("symbol" if has_tables else "utf8")
+
+
+def _shown(entry: Entry, key: str | None, token_type: str | None) -> MachineAnswer:
     chosen, machine = _machine(entry, key)
+    token_type = _token_type(machine, token_type)
     facts = {name: str(value) for name, value in info(machine).items()}
     picture, fault = None, None
     try:
         picture = to_svg(machine, token_type=token_type, title=chosen).replace(_STYLE, "", 1)
     except DataError as error:
         fault = error.message
-    keys = list(entry.value)[:_KEYS]
-    return MachineAnswer(name=entry.name, keys=keys, key=chosen, facts=facts, picture=picture, fault=fault)
+    return MachineAnswer(
+        name=entry.name,
+        keys=_keys(entry)[:_KEYS],
+        key=chosen,
+        token_type=token_type,
+        facts=facts,
+        picture=picture,
+        fault=fault,
+    )
 
 
 def _apply(entry: Entry, question: Question, k: int) -> list[Output]:
     _, machine = _machine(entry, question.key)
-    outputs = apply(machine, [question.text], k=k, token_type=question.token_type, source="the string")[0]
+    token_type = _token_type(machine, question.token_type)
+    outputs = apply(machine, [question.text], k=k, token_type=token_type, source="the string")[0]
     return [Output(text=text, weight=machine.semiring.format(weight)) for text, weight in outputs]

@@ -6,8 +6,8 @@ export async function view({ rest, values, contents, go }) {
   const name = rest[0] ?? contents.panels.transducers[0];
   if (name === undefined) return { content: [h("p", {}, "No transducers are served.")] };
   const address = `/transducers/${encodeURIComponent(name)}`;
-  const type = values.get("token_type") || "utf8";
-  const machine = await get(address, { key: values.get("key"), token_type: type });
+  const machine = await get(address, { key: values.get("key"), token_type: values.get("token_type") });
+  const type = machine.token_type;
   const text = h("input", { type: "text", name: "text", value: values.get("text") ?? "", autocomplete: "off", spellcheck: "false" });
   const k = h("input", { type: "number", name: "k", min: 1, max: 100, value: values.get("k") ?? 5 });
   const labels = h("select", { name: "token_type" }, ["utf8", "byte", "symbol"].map((kind) => h("option", { value: kind, selected: kind === type }, kind)));
