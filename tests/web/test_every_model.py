@@ -51,7 +51,7 @@ def test_every_panel_opens_with_every_kind_of_model(
 ) -> None:
     path = files / f"{kind}.mill"
     if kind in NEEDS_A_FUNCTION:
-        with pytest.raises(ModelFileError, match="was the function 'str.split'"):
+        with pytest.raises(ModelFileError, match=r"was the function 'str\.split'"):
             open_entry(kind, str(path))
         return
     panels = open_entry(kind, str(path)).panels
