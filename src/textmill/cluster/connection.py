@@ -48,6 +48,8 @@ def connect(cluster: str | Client | None, *, traffic: Traffic | None = None) -> 
 class _Here(Cluster):
     """This process, in the calling thread."""
 
+    elsewhere = False
+
     def broadcast(self, state: R) -> Kept[R]:
         return Kept(state, "state")
 
@@ -69,6 +71,8 @@ class _Here(Cluster):
 
 class _Dask(Cluster):
     """The workers of a Dask cluster."""
+
+    elsewhere = True
 
     def __init__(self, client: Client, traffic: Traffic | None) -> None:
         self._client = client

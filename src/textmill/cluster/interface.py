@@ -48,7 +48,9 @@ class Kept(Generic[R]):
 
 
 class Cluster(ABC):
-    """Where steps run; made by `connect`."""
+    """Where steps run; made by `connect`. `elsewhere` says whether that is in other processes."""
+
+    elsewhere: bool
 
     @abstractmethod
     def broadcast(self, state: R) -> Kept[R]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from textmill.cluster import Cluster
 from textmill.corpus import (
     BagFile,
     Bags,
@@ -33,7 +34,10 @@ from textmill.numeric import sparse
 from textmill.topics.operators import Operator
 from textmill.vectors import TextVectorizer, Vectors
 
-__all__ = ["Chunks", "gathered", "holds_documents"]
+__all__ = ["Chunks", "KeptChunk", "gathered", "holds_documents", "take_rows"]
+
+# matrices, kept where they were made, and the rows of them, one below the other, that are a chunk
+KeptChunk: TypeAlias = tuple[tuple[Any, ...], int, int | None]
 
 
 class Chunks:
@@ -119,6 +123,28 @@ class Chunks:
             while group := list(islice(rest, chunks)):
                 yield Chunks(group, self.size, negative=self.negative)
 
+    def keep(self, workers: Cluster) -> list[KeptChunk]:
+        """Read the stream once, and leave its chunks on the workers, for many passes.
+
+        Files of documents are read by the workers in pieces, which may be shorter than a chunk; a chunk is then a range
+        of rows of one piece or a few, so that chunks are the same here and there.
+        """
+        if not (isinstance(self.source, Documents) and not self.one_shot and self.vectorizer is not None and self.size):
+            return [((part,), 0, None) for part in workers.keep(gathered, self.jobs(1, exact=True))]
+        self.passes += 1
+        vectorizer = workers.broadcast(self.vectorizer)
+        pieces = workers.keep(_bags_of, self.source.chunks(self.size), vectorizer, self.negative)
+        ends = np.cumsum([0, *workers.map(_row_count, pieces)])
+        self.documents = int(ends[-1])
+        chunks: list[KeptChunk] = []
+        for first in range(0, self.documents, self.size):
+            last = min(first + self.size, self.documents)
+            one = int(np.searchsorted(ends, first, side="right")) - 1
+            behind = int(np.searchsorted(ends, last))
+            begin = first - int(ends[one])
+            chunks.append((tuple(pieces[one:behind]), begin, begin + last - first))
+        return chunks
+
     def require_passes(self, passes: int, what: str) -> None:
         """Refuse a stream that can be read once when more passes are needed, before anything is read."""
         require_passes(iter(()) if self.one_shot else (), passes, what)
@@ -160,6 +186,17 @@ class Chunks:
             return iter(self.vectorizer.vectors(again))
         parts = (check_bags(part, name=f"chunk {i} of X", negative=self.negative) for i, part in enumerate(again))
         return parts if terms is None else (self._with_columns(part, terms, "TextVectorizer") for part in parts)
+
+
+def take_rows(chunk: KeptChunk) -> sparse.csr_matrix:
+    """The rows of a chunk that was kept, as a step sees it.
+
+    >>> take_rows(((check_bags(np.eye(2)), check_bags(2 * np.eye(2))), 1, 3)).toarray().tolist()
+    [[0.0, 1.0], [2.0, 0.0]]
+    """
+    parts, begin, end = chunk
+    X = parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
+    return X if (begin, end) in ((0, None), (0, X.shape[0])) else X[begin:end]
 
 
 def gathered(chunks: Chunks) -> sparse.csr_matrix:
@@ -205,6 +242,14 @@ def holds_documents(X: Any) -> bool:
         )
     first = next(iter(_texts(X)), None)
     return first is not None and not _is_matrix(first)
+
+
+def _bags_of(piece: Documents, vectorizer: TextVectorizer, negative: bool) -> sparse.csr_matrix:
+    return gathered(Chunks(piece, None, vectorizer, negative=negative))
+
+
+def _row_count(X: sparse.csr_matrix) -> int:
+    return int(X.shape[0])
 
 
 def _texts(X: Any) -> Any:

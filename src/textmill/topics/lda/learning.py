@@ -4,8 +4,10 @@
         send the topics to the workers; each gives chi of its chunks; their sum, in the order of the chunks, is chi_new
         chi <- blend of chi and chi_new (schedule.py);  alpha, eta <- a Newton step each, if they are learnt
 
-An update by the whole corpus takes the place of chi: batch. The sum depends on the chunks only, so the number of
-workers, and one that dies, change nothing. After Ctrl-C the statistics are those of the last whole pass or update.
+On a cluster the chunks of many passes are made once and kept where they were made; an update of one chunk is made in
+this process. An update by the whole corpus takes the place of chi: batch. The sum depends on the chunks only, so the
+number of workers, and one that dies, change nothing. After Ctrl-C the statistics are those of the last whole pass or
+update.
 Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language Processing, algorithm 4.3.
 """
 
@@ -14,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,12 +25,19 @@ from textmill.cluster import Cluster, connect
 from textmill.errors import DataError, warn_caller
 from textmill.model import check_range, effective_jobs
 from textmill.progress import interruptible, start
-from textmill.topics.chunks import Chunks
+from textmill.topics.chunks import Chunks, KeptChunk
 from textmill.topics.lda.engines import Engine, Learned, Task, Watch
 from textmill.topics.lda.priors import improve_alpha, improve_eta
 from textmill.topics.lda.schedule import Schedule
 from textmill.topics.lda.statistics import Statistics
-from textmill.topics.lda.variational import Partial, add_partials, log_beta, partial_of_job, topics_part
+from textmill.topics.lda.variational import (
+    Partial,
+    add_partials,
+    log_beta,
+    partial_of_job,
+    partial_of_kept,
+    topics_part,
+)
 from textmill.topics.lda.weighting import term_weights
 
 __all__ = ["Batch", "Online", "Variational"]
@@ -95,7 +104,7 @@ class Variational(Engine):
         if task.weighting is not None:
             statistics.term_weights = term_weights(chunks, task.weighting)
         with connect(None) as here:
-            run = _Run(self, statistics, chunks, task, workers or here, watch)
+            run = _Run(self, statistics, chunks, task, self._workers(workers, here), watch)
             return run.fit(passes, self.total_docs or chunks.filled)
 
     def add(self, statistics: Statistics, chunks: Chunks, task: Task, *, workers: Cluster | None = None) -> Learned:
@@ -110,7 +119,19 @@ class Variational(Engine):
             chunks.require_passes(2, "a weighting")
             statistics.term_weights = term_weights(chunks, task.weighting)
         with connect(None) as here:
-            return _Run(self, statistics, chunks, task, workers or here, None).add(self.total_docs)
+            return _Run(self, statistics, chunks, task, self._workers(workers, here), None).add(self.total_docs)
+
+    def _workers(self, workers: Cluster | None, here: Cluster) -> Cluster:
+        """Who makes the sums: this process where an update is one chunk, since there is nothing to share."""
+        if workers is None or not workers.elsewhere:
+            return here
+        if self.update_every == 1 and not self.by_corpus:
+            warn_caller(
+                "every update is one chunk, which workers cannot share, so it is made in this process; "
+                "pass update_every=8, or method='batch'"
+            )
+            return here
+        return workers
 
 
 @dataclass(frozen=True)
@@ -174,10 +195,13 @@ class _Run:
         self.first_update = statistics.updates if engine.restart else 0  # where t is 0
         self.bounds: list[float] = []
         self.stalled = False
+        self.kept: list[KeptChunk] | None = None  # on the workers, where there are many passes
 
     def fit(self, passes: int | None, documents_in_all: float | None) -> Learned:
         """Passes over the corpus, as many or until there is nothing to gain."""
         engine, statistics, converged, n_iter = self.engine, self.statistics, False, 0
+        if self.workers.elsewhere and passes != 1 and not self.chunks.one_shot and self.chunks.terms:
+            self.kept = self.chunks.keep(self.workers)
         most = passes or _MOST_PASSES
         with start("LDA", total=passes, unit="passes") as bar, interruptible(range(most), unit="passes") as loop:
             for number in loop:
@@ -239,7 +263,8 @@ class _Run:
     def _updates(self, by_corpus: bool) -> Iterator[tuple[Partial, bool]]:
         """The sums of the updates of one pass, and whether one is that of the whole pass."""
         statistics, task = self.statistics, self.task
-        jobs = self.chunks.jobs(1, exact=True)
+        step: Any = partial_of_job if self.kept is None else partial_of_kept
+        jobs: Iterator[Any] = self.chunks.jobs(1, exact=True) if self.kept is None else iter(self.kept)
         threads = self.workers.worker_jobs(task.n_jobs)
         alone, job = True, next(jobs, None)
         while job is not None:
@@ -255,7 +280,7 @@ class _Run:
             if by_corpus:
                 self._topics_part = topics_part(topics)
             state = self.workers.broadcast(topics)
-            part = self.workers.map_reduce(partial_of_job, chain([job], rest), add_partials, state, threads)
+            part = self.workers.map_reduce(step, chain([job], rest), add_partials, state, threads)
             job = next(jobs, None)
             yield part, alone and job is None
             alone = False

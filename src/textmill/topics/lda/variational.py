@@ -36,7 +36,7 @@ from textmill.corpus import csr_arrays
 from textmill.errors import warn_caller
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
-from textmill.topics.chunks import Chunks
+from textmill.topics.chunks import Chunks, KeptChunk, take_rows
 from textmill.topics.lda.weighting import weighed
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "log_beta",
     "mixtures",
     "partial_of_job",
+    "partial_of_kept",
     "topics_part",
     "word_topics",
 ]
@@ -221,6 +222,16 @@ def partial_of_job(job: Chunks, topics: Topics, n_jobs: int | None) -> Partial:
         part = expect(topics.weighed(X), topics, n_jobs)
         total = part if total is None else add_partials(total, part)
     return total if total is not None else expect(sparse.csr_matrix((0, len(topics.statistics))), topics)
+
+
+def partial_of_kept(chunk: KeptChunk, topics: Topics, n_jobs: int | None) -> Partial:
+    """What a chunk adds that is kept where the step runs.
+
+    >>> topics = Topics(np.ones((2, 1)), np.full((1, 1), 0.5), np.full(1, 3.0), np.full(1, 1.0))
+    >>> partial_of_kept(((sparse.csr_matrix([[2.0, 1.0], [0.0, 4.0]]),), 0, 1), topics, 1).rows.tolist()
+    [[2.0], [1.0]]
+    """
+    return partial_of_job(Chunks(take_rows(chunk)), topics, n_jobs)
 
 
 def add_partials(a: Partial, b: Partial) -> Partial:
