@@ -5,6 +5,7 @@
 #   make check      the gates and the tests of what you changed, before each commit
 #   make test-all   with full fuzz and random counts
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers
+#   make long       everything that is too long for every day, recorded in docs/operations.md
 #   make bench      ours and the peers, as ratios (SUBJECT=vectorise for one)
 #   make docs       the documentation site, in site/
 #   make wheel      a wheel for other machines, in dist/, tried in an environment without a compiler
@@ -27,7 +28,7 @@ REQUIREMENTS := $(PY) tools/requirements.py
 PYTEST := $(PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal
 export PYTHONHASHSEED := 0
 
-.PHONY: say-what-is-to-be-done demo test check test-all sanitize bench docs wheel browser programs clean
+.PHONY: say-what-is-to-be-done demo test check test-all sanitize long bench docs wheel browser programs clean
 
 demo: say-what-is-to-be-done $(BUILT)
 	@$(VENV)/bin/textmill demo --output demo
@@ -37,6 +38,9 @@ test: say-what-is-to-be-done $(BUILT) $(STAMPS)/test
 
 test-all: $(BUILT) $(STAMPS)/test
 	@$(PYTEST) -m "slow or not slow"
+
+long: $(BUILT) $(STAMPS)/test
+	$(PY) tools/long_run.py
 
 check: $(BUILT) $(STAMPS)/test
 	@$(PYTEST) -x $$($(PY) tools/changed_tests.py)

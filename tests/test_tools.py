@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,3 +130,62 @@ def test_files_that_git_reports_are_looked_up(tmp_path: Path) -> None:
     assert asked == "tests/test_gates.py tests/test_public.py tests/fst/test_kept.py tests/test_käse.py"
     (tmp_path / "native/fst/a.cpp").write_text("two\n")
     assert run(sys.executable, "-X", "utf8", str(TOOL)).split()[-2:] == ["tests/native", "tests/fst"]
+
+
+@pytest.fixture
+def long_run() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("long_run", ROOT / "tools" / "long_run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_examples_of_the_long_run_hold(long_run: ModuleType) -> None:
+    examples = doctest.testmod(long_run)
+    assert (examples.attempted, examples.failed) == (4, 0)
+
+
+def test_a_long_run_records_every_part_and_goes_on_after_a_failure(
+    long_run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "operations.md"
+    page.write_text(f"before\n\n{long_run.BEGIN}\nold\n{long_run.END}\n\nafter\n")
+    monkeypatch.setattr(long_run, "RECORD", tmp_path / "record.json")
+    monkeypatch.setattr(long_run, "PAGE", page)
+    monkeypatch.setattr(long_run, "commit", lambda: "abc123")
+    parts = {
+        "kills": ("300 kills", lambda short: (False, "1 failed, 3 passed in 9.1s")),
+        "floors": ("lowest versions", lambda short: (True, "7 passed, 2 skipped in 1.0s")),
+        "mutants": ("damaged files", lambda short: (False, "no room on the disk")),
+    }
+    monkeypatch.setattr(long_run, "PARTS", parts)
+    assert long_run.main(["--only", "kills", "floors"]) == 1
+    lines = page.read_text().splitlines()
+    assert (lines[0], lines[-1]) == ("before", "after")
+    assert "old" not in lines
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
+    assert [(row[0], row[1], row[4]) for row in rows] == [
+        ("300 kills", "abc123", "1 failed, 3 passed"),
+        ("lowest versions", "abc123", "7 passed, 2 skipped"),
+        ("damaged files", "-", "not run yet"),
+    ]
+    assert long_run.main(["--only", "mutants"]) == 1
+    assert "| failed: no room on the disk |" in page.read_text()
+    recorded = page.read_text()
+    assert long_run.main(["--short", "--only", "floors"]) == 0
+    assert page.read_text() == recorded
+
+
+def test_the_table_of_the_long_run_is_the_one_of_its_record(long_run: ModuleType) -> None:
+    record = json.loads(long_run.RECORD.read_text()) if long_run.RECORD.exists() else {}
+    page = long_run.PAGE.read_text(encoding="utf-8")
+    assert long_run.with_table(page, record) == page
+
+
+def test_the_long_run_damages_files_in_tests_that_are_there(long_run: ModuleType) -> None:
+    for file, words in long_run.MUTANTS:
+        source = (ROOT / file).read_text(encoding="utf-8")
+        assert re.search(rf"^def test_\w*{words}", source, re.M)
+        assert "100_000" in source or "10_000" in source

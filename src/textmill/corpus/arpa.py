@@ -228,6 +228,14 @@ def _read_counts(lines: _Lines) -> list[int]:
     return counts
 
 
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _read_order(lines: _Lines, order: int, count: int, table: native.TermTable) -> ArpaOrder:
     if order > 1:
         line = lines.next_text()
@@ -237,7 +245,11 @@ def _read_order(lines: _Lines, order: int, count: int, table: native.TermTable) 
             raise lines.fault(rf"'\{order}-grams:' must follow, got {shown!r}; are there more n-grams than announced?")
     parts: list[tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]] = []
     for block in lines.blocks(count):
-        words, probabilities, back_offs, fault = table.parse_ngrams(block, order)
+        try:
+            words, probabilities, back_offs, fault = table.parse_ngrams(block, order)
+        except UnicodeDecodeError:  # in what it was to say of a field
+            wrong = next(number for number, line in enumerate(block.split(b"\n"), 1) if not _is_utf8(line))
+            raise lines.fault("the line is not UTF-8; was the file damaged?", lines.number + wrong) from None
         if fault is not None:
             raise lines.fault(fault[2], lines.number + fault[0] + 1, fault[1] + 1)
         parts.append((words, probabilities, back_offs))

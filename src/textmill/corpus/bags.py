@@ -6,6 +6,7 @@ are sorted, counts are int32, ids int32. A stream is any iterable of such matric
 
 from __future__ import annotations
 
+import errno
 import numbers
 import os
 from collections.abc import Iterable
@@ -177,9 +178,12 @@ def load_npz(path: str | os.PathLike[str]) -> sparse.csr_matrix:
     name = os.fspath(path)
     try:
         X = sparse.load_npz(path)
-    except OSError:
-        raise
-    except Exception:  # SciPy, NumPy and zipfile raise whatever they stumble over
+    except Exception as error:  # SciPy, NumPy and zipfile raise whatever they stumble over
+        if isinstance(error, OSError) and error.errno not in (
+            None,
+            errno.EINVAL,
+        ):  # the disk
+            raise
         raise DataError("not a sparse matrix that SciPy saved; write it with save_npz", source=name) from None
     try:
         X.check_format() if hasattr(X, "check_format") else None

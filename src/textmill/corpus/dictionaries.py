@@ -9,6 +9,7 @@ Neither holds how often a term occurs; a vocabulary read from them has the docum
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -20,6 +21,8 @@ from textmill.errors import DataError, ModelFileError
 from textmill.model import StringTable
 
 __all__ = ["read_dictionary", "read_terms", "write_dictionary", "write_terms"]
+
+_WHOLE = re.compile(r"\s*[0-9]{1,15}\s*")
 
 
 def read_dictionary(source: Source) -> Vocabulary:
@@ -34,11 +37,11 @@ def read_dictionary(source: Source) -> Vocabulary:
     terms: dict[int, tuple[str, int]] = {}
     documents = 0
     for number, line in open_lines(source):
-        if number == 1 and line.strip().isdigit():  # old files begin with the first term
+        if number == 1 and _WHOLE.fullmatch(line):  # old files begin with the first term
             documents = int(line)
             continue
         parts = line.split("\t")
-        if len(parts) != 3 or not parts[0].strip().isdigit() or not parts[2].strip().isdigit():
+        if len(parts) != 3 or not _WHOLE.fullmatch(parts[0]) or not _WHOLE.fullmatch(parts[2]):
             raise DataError(
                 "a line must be 'id TAB term TAB documents'; save it with save_as_text", source=name, line=number
             )

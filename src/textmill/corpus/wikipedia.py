@@ -177,7 +177,7 @@ class _Pages:
     def _end(self, element: str) -> None:
         path = "/".join(self._path[1:])
         self._path.pop()
-        if self._text is not None:
+        if self._text is not None and (path in _VALUES or path == _NAMESPACE):  # else an element inside of one
             value = "".join(self._text)
             self._text = None
             if path == _NAMESPACE:
