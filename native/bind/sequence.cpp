@@ -353,10 +353,9 @@ struct HeldDescent {
 };
 
 std::tuple<double, std::size_t, std::size_t, std::size_t> sweep(HeldDescent& held, In<std::int32_t, 2> order,
-                                                                Out<double, 1> w, std::size_t threads, double stretch) {
+                                                                Out<double, 1> w, std::size_t threads) {
   const Layout& layout = held.training->data.layout;
   require(threads > 0, "threads must be at least 1");
-  require(stretch >= 1.0 && std::isfinite(stretch), "stretch must be at least 1");
   require(order.shape(1) == 2, "blocks must be pairs of a unigram and a bigram test");
   require(w.size() == layout.size(), "there must be ", layout.size(), " weights");
   std::vector<sequence::BlockTest> blocks(order.shape(0));
@@ -367,7 +366,7 @@ std::tuple<double, std::size_t, std::size_t, std::size_t> sweep(HeldDescent& hel
             "there is no test of block ", i);
   }
   nb::gil_scoped_release nogil;
-  const auto done = held.descent.sweep(blocks, view(w), stretch, threads);
+  const auto done = held.descent.sweep(blocks, view(w), threads);
   return {done.change, done.changed, done.evaluations, done.positions};
 }
 
@@ -425,9 +424,9 @@ void bind_sequence(nb::module_& m) {
       .def(
           "begin", [](HeldDescent& held) { held.descent.begin(); },
           "Begin a sweep: what follows depends on the weights alone.")
-      .def("sweep", &sweep, "order"_a, "w"_a.noconvert(), "threads"_a, "stretch"_a = 1.0,
-           "Visit blocks; returns the change of the objective, and counts of changed blocks, evaluations and "
-           "positions.");
+      .def("sweep", &sweep, "order"_a, "w"_a.noconvert(), "threads"_a,
+           "Visit blocks; returns the change of the objective, NaN where it is no number, and counts of changed "
+           "blocks, evaluations and positions.");
   m.def("chain_sums", &chain_sums, "unary"_a, "pairs"_a, "a"_a.noconvert(), "b"_a.noconvert(),
         "Fill forward and backward logs, return log Z.");
   bind_labelpath(m);

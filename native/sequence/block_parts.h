@@ -5,7 +5,9 @@
 //   BlockPotentials  a cache of potentials, kept while they are valid (block_potentials.cpp)
 //   BlockMessages    recursions of all sequences, kept between blocks (block_messages.cpp)
 //   BlockEnds        recursions at both ends of the positions of a block, kept between its trials (block_visits.cpp)
+//   BlockMove        how far the weights of a block have moved since its visit began
 //   BlockLane        what a thread adds up: log Z, slopes, curvatures; and its scratch memory
+//   BlockVisit       all that the visit of one block needs beside lanes, so that several blocks are visited at once
 #pragma once
 
 #include <cstddef>
@@ -98,10 +100,14 @@ struct BlockMessages {               // empty: there is no room for them
   bool empty() const { return alpha.empty(); }
 };
 
-struct BlockEnds {  // when trials need only the steps from the first to the last token of a span
-  bool used = false;
+struct BlockEnds {                  // where messages are not kept
   std::vector<double> alpha, beta;  // [spans][stride] before the first and behind the last token
-  std::vector<double> log;          // [spans] what the other tokens add to log Z
+};
+
+struct BlockMove {
+  bool moved = false;
+  std::vector<double> by;               // [Y + Y stride] added to the weights
+  std::vector<double> unigram, bigram;  // [stride], [Y stride] exp of it, the factors of the potentials
 };
 
 struct BlockLane {
@@ -113,12 +119,26 @@ struct BlockLane {
   PairCells cells;
 };
 
+struct BlockVisit {
+  BlockTest block{-1, -1};
+  BlockPositions positions;
+  BlockEnds ends;
+  BlockMove move;
+  std::vector<double> g, h;  // [Y + Y stride] slopes and curvatures at the weights so far, and at those on trial
+  std::vector<double> next_g, next_h;
+  std::vector<double> old, now, next, observed;  // weights before the visit, so far, on trial
+  double change = 0.0;                           // of the objective
+  std::size_t evaluations = 0, steps = 0;
+};
+
 struct BlockParts {
   BlockPlan plan;
   BlockPotentials potentials;
   BlockMessages messages;
-  BlockEnds ends;
   std::vector<BlockLane> lanes;
+  std::vector<BlockVisit> visits;    // at the same time, and one that has to wait
+  std::vector<std::uint64_t> taken;  // [S] the round in which a block was given the sequence
+  std::uint64_t round = 0;
 };
 
 // Potentials of one token, from the cache or, where it has none that are valid, in `space`.
@@ -135,10 +155,10 @@ void refresh_row(const BlockPlan& plan, BlockPotentials& potentials, std::size_t
 void move_rows(const BlockPlan& plan, BlockPotentials& potentials, const BlockPositions& positions,
                std::span<const double> factor);
 
-// Puts the potentials of the contexts of the sequences into the cache, or those from the first to the last token of the
-// test (`inside`), or those that kept recursions will need; before lanes read it side by side.
+// Puts the potentials of the contexts of the sequences, or those that kept recursions will need, into the cache; before
+// lanes read it side by side.
 void refresh(const BlockPlan& plan, BlockPotentials& potentials, const BlockMessages& messages,
-             std::span<const Span> spans, bool inside, std::span<const double> w, std::size_t threads);
+             std::span<const Span> spans, std::span<const double> w, std::size_t threads);
 
 struct Step {                  // of the recursions, where a test is true
   const double *alpha, *beta;  // [stride] of the token
@@ -152,19 +172,21 @@ struct Step {                  // of the recursions, where a test is true
 void add_derivatives(const BlockPlan& plan, const BlockPositions& positions, std::size_t i, const Step& step,
                      BlockLane& lane);
 
-// Adds log Z of the sequence of a span to the lane and, with `derivatives`, those by the weights of the block; then also
-// fills the ends of the span, if they are used.
+// The three functions add log Z of the sequence of a span to the lane, up to what depends on other tokens only.
+
+// From nothing; with the derivatives by the weights of the block, and fills the ends of the span.
 void visit(const BlockPlan& plan, const BlockPotentials& potentials, const BlockPositions& positions, std::size_t span,
-           std::span<const double> w, bool derivatives, BlockEnds& ends, BlockLane& lane);
+           std::span<const double> w, BlockEnds& ends, BlockLane& lane);
 
-// Adds log Z of a sequence, from what was kept of the steps outside its span: in `messages` or, if empty, in `ends`.
-void visit_inside(const BlockPlan& plan, const BlockPotentials& potentials, const BlockMessages& messages,
-                  const BlockEnds& ends, const BlockPositions& positions, std::size_t span, std::span<const double> w,
-                  BlockLane& lane);
-
-// Adds the derivatives by the weights of the block to the lane, and log Z up to what depends on other tokens only.
+// From kept messages, which are brought up to the span; with the derivatives by the weights of the block.
 void visit_messages(const BlockPlan& plan, const BlockPotentials& potentials, BlockMessages& messages,
                     const BlockPositions& positions, std::size_t span, std::span<const double> w, BlockLane& lane);
+
+// After a move of the block, from what was kept of the steps outside the span: in `messages` or, if empty, in `ends`.
+// The weights w are still those before the move.
+void visit_inside(const BlockPlan& plan, const BlockPotentials& potentials, const BlockMessages& messages,
+                  const BlockEnds& ends, const BlockPositions& positions, std::size_t span, std::span<const double> w,
+                  const BlockMove& move, bool derivatives, BlockLane& lane);
 
 // Weights of the block have moved: what depends on the tokens of the spans has to be computed again.
 void forget(BlockMessages& messages, std::span<const Span> spans);

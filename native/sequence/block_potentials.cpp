@@ -180,7 +180,7 @@ void move_rows(const BlockPlan& plan, BlockPotentials& potentials, const BlockPo
 }
 
 void refresh(const BlockPlan& plan, BlockPotentials& potentials, const BlockMessages& messages,
-             std::span<const Span> spans, bool inside, std::span<const double> w, std::size_t threads) {
+             std::span<const Span> spans, std::span<const double> w, std::size_t threads) {
   std::vector<std::int32_t> tokens;  // one for each slot that needs filling
   ++potentials.round;
   if (potentials.stale == 0 && plan.bigram.size() == 1) {  // all have the same pair, if any
@@ -190,10 +190,7 @@ void refresh(const BlockPlan& plan, BlockPotentials& potentials, const BlockMess
   for (const Span& span : spans) {
     auto begin = static_cast<std::size_t>(plan.data.offsets[span.sequence]);
     auto end = static_cast<std::size_t>(plan.data.offsets[span.sequence + 1]);
-    if (inside) {
-      begin = span.first;
-      end = span.last + 1;
-    } else if (!messages.empty()) {
+    if (!messages.empty()) {
       begin = std::min(span.first, static_cast<std::size_t>(messages.ahead[span.sequence]));
       end = std::min(end, std::max(span.last, static_cast<std::size_t>(messages.behind[span.sequence])) + 1);
     }

@@ -11,11 +11,10 @@ namespace textmill::sequence {
 using base::with_packs;
 
 void visit(const BlockPlan& plan, const BlockPotentials& potentials, const BlockPositions& positions,
-           std::size_t number, std::span<const double> w, bool derivatives, BlockEnds& ends, BlockLane& lane) {
+           std::size_t number, std::span<const double> w, BlockEnds& ends, BlockLane& lane) {
   const Span& span = positions.spans[number];
   const auto begin = static_cast<std::size_t>(plan.data.offsets[span.sequence]);
   const std::size_t T = static_cast<std::size_t>(plan.data.offsets[span.sequence + 1]) - begin;
-  const double weight = plan.weight(span.sequence);
   lane.mu.resize(T * plan.stride);
   lane.alpha.resize(T * plan.stride);
   lane.beta.assign(T * plan.stride, 0.0);
@@ -23,14 +22,11 @@ void visit(const BlockPlan& plan, const BlockPotentials& potentials, const Block
   lane.scale.resize(T);
   lane.shift.resize(T);
   const std::size_t first = span.first - begin, last = span.last - begin;
-  // alpha up to `stop`, beta down to `start`, and log Z = log sum alpha_stop beta_stop with all the scales
-  const std::size_t stop = plan.truncated ? last : T - 1, start = derivatives ? (plan.truncated ? first : 0) : stop;
+  const std::size_t stop = last, start = first;  // alpha up to `stop`, beta down to `start`
   const bool pairs = plan.paired();
-  double log_z = 0.0;
   for (std::size_t t = 0; t < T; ++t) {
     const double* row = row_of(plan, potentials, begin + t, w, &lane.mu[t * plan.stride], &lane.shift[t]);
     if (row != &lane.mu[t * plan.stride]) std::copy_n(row, plan.stride, &lane.mu[t * plan.stride]);
-    log_z += lane.shift[t];
   }
   lane.pair.assign(T, {});
   lane.cells.clear();
@@ -49,7 +45,6 @@ void visit(const BlockPlan& plan, const BlockPotentials& potentials, const Block
     lane.pair[t].own = lane.pair[t].matrix == space;
     others += lane.pair[t].own;
     lane.shift[t] += shift;
-    log_z += shift;
   }
   lane.steps += (stop + 1) + (T - 1 - start);
   double *alpha = lane.alpha.data(), *beta = lane.beta.data(), *v = lane.v.data(), *scale = lane.scale.data();
@@ -58,8 +53,7 @@ void visit(const BlockPlan& plan, const BlockPotentials& potentials, const Block
   const std::int32_t* cell_of = lane.cells.cell.data();
   const double* correction = lane.cells.correction.data();
   const std::size_t labels = plan.Y, width = plan.stride;
-  log_z += with_packs([=]<class P>() TEXTMILL_INLINED -> double {
-    double logs = 0.0;
+  with_packs([=]<class P>() TEXTMILL_INLINED {
     for (std::size_t t = 0; t <= stop; ++t) {
       double* row = alpha + t * width;
       if (t > 0 && pairs) {
@@ -79,18 +73,12 @@ void visit(const BlockPlan& plan, const BlockPotentials& potentials, const Block
       }
       const double mass = sum(total);
       scale[t] = mass;
-      logs += std::log(mass);
       for (std::size_t y = 0; y < width; y += P::width) (P::load(row + y) * P(1.0 / mass)).store(row + y);
     }
     for (std::size_t t = T; t-- > start;) {
       double* row = beta + t * width;
       if (t + 1 == T || !pairs) {
         for (std::size_t y = 0; y < width; y += P::width) P(1.0).store(row + y);
-        if (!pairs && t > stop) {
-          P total = P(0.0);
-          for (std::size_t y = 0; y < width; y += P::width) total = total + P::load(mu + t * width + y);
-          logs += std::log(sum(total));
-        }
       } else {
         const double* next[1] = {v + (t + 1) * width};
         double* out[1] = {row};
@@ -102,29 +90,19 @@ void visit(const BlockPlan& plan, const BlockPotentials& potentials, const Block
         P total = P(0.0);
         for (std::size_t y = 0; y < width; y += P::width) total = total + P::load(row + y);
         const double mass = sum(total);
-        if (t >= stop) logs += std::log(mass);
         for (std::size_t y = 0; y < width; y += P::width) (P::load(row + y) * P(1.0 / mass)).store(row + y);
       }
-      P total = P(0.0);
       for (std::size_t y = 0; y < width; y += P::width) {
         (P::load(mu + t * width + y) * P::load(row + y)).store(v + t * width + y);
-        if (t == stop) total = multiply_add(P::load(alpha + t * width + y), P::load(row + y), total);
       }
-      if (t == stop && pairs) logs += std::log(sum(total));
     }
-    return logs;
   });
-  lane.log_z += weight * log_z;
-  if (!derivatives) return;
-  if (ends.used) {
-    if (first > 0) std::copy_n(&lane.alpha[(first - 1) * plan.stride], plan.stride, &ends.alpha[number * plan.stride]);
-    std::copy_n(&lane.beta[last * plan.stride], plan.stride, &ends.beta[number * plan.stride]);
-    double inside =
-        std::log(std::inner_product(&lane.alpha[last * plan.stride], &lane.alpha[last * plan.stride] + plan.Y,
-                                    &lane.beta[last * plan.stride], 0.0));
-    for (std::size_t t = first; t <= last; ++t) inside += lane.shift[t] + std::log(lane.scale[t]);
-    ends.log[number] = log_z - inside;
-  }
+  if (first > 0) std::copy_n(&lane.alpha[(first - 1) * plan.stride], plan.stride, &ends.alpha[number * plan.stride]);
+  std::copy_n(&lane.beta[last * plan.stride], plan.stride, &ends.beta[number * plan.stride]);
+  double log_z = std::log(std::inner_product(&lane.alpha[last * plan.stride], &lane.alpha[last * plan.stride] + plan.Y,
+                                             &lane.beta[last * plan.stride], 0.0));
+  for (std::size_t t = first; t <= last; ++t) log_z += lane.shift[t] + std::log(lane.scale[t]);
+  lane.log_z += plan.weight(span.sequence) * log_z;
   for (std::size_t i = span.begin; i < span.end; ++i) {
     const std::size_t t = positions.tokens[i] - begin;
     const double* at = &lane.alpha[t * plan.stride];
@@ -179,60 +157,123 @@ void add_derivatives(const BlockPlan& plan, const BlockPositions& positions, std
 
 void visit_inside(const BlockPlan& plan, const BlockPotentials& potentials, const BlockMessages& messages,
                   const BlockEnds& ends, const BlockPositions& positions, std::size_t number, std::span<const double> w,
-                  BlockLane& lane) {
+                  const BlockMove& move, bool derivatives, BlockLane& lane) {
   const Span& span = positions.spans[number];
-  const bool head = span.first == static_cast<std::size_t>(plan.data.offsets[span.sequence]);
-  lane.alpha.resize(2 * plan.stride);
-  lane.mu.resize(plan.stride);
-  lane.own.resize(std::max(lane.own.size(), plan.cells));
-  lane.cells.mark.resize(plan.cells, -1);
-  double *before = lane.alpha.data(), *after = before + plan.stride;
+  const std::size_t labels = plan.Y, width = plan.stride, tokens = span.last - span.first + 1;
+  const bool head = span.first == static_cast<std::size_t>(plan.data.offsets[span.sequence]), pairs = plan.paired();
   const bool stored = !messages.empty();
+  lane.mu.resize(tokens * width);
+  lane.alpha.resize((tokens + 1) * width);  // row j + 1 is that of token j of the span
+  lane.beta.resize(tokens * width);
+  lane.v.resize(tokens * width);
+  lane.scale.resize(tokens);
+  lane.pair.assign(tokens, {});
+  if (pairs) {
+    lane.own.resize(std::max(lane.own.size(), tokens * plan.cells));
+    lane.cells.mark.resize(plan.cells, -1);
+  }
   if (!head) {
-    std::copy_n(stored ? &messages.alpha[(span.first - 1) * plan.stride] : &ends.alpha[number * plan.stride],
-                plan.stride, before);
+    std::copy_n(stored ? &messages.alpha[(span.first - 1) * width] : &ends.alpha[number * width], width,
+                lane.alpha.data());
   }
-  const double* beta = stored ? &messages.beta[span.last * plan.stride] : &ends.beta[number * plan.stride];
-  double log_z = stored ? 0.0 : ends.log[number];
-  for (std::size_t t = span.first; t <= span.last; ++t) {
+  double log_z = 0.0;
+  std::size_t i = span.begin;
+  for (std::size_t j = 0; j < tokens; ++j) {
+    const std::size_t t = span.first + j;
+    const bool start = (head && j == 0) || !pairs;
     double shift, more = 0.0;
-    const double* mu = row_of(plan, potentials, t, w, lane.mu.data(), &shift);
-    const bool start = head && t == span.first;
-    lane.cells.clear();
-    const Pair pair = start ? Pair{} : pair_of(plan, potentials, t, w, lane.own.data(), &more, lane.cells);
-    const std::int32_t* cell_of = lane.cells.cell.data();
-    const double* correction = lane.cells.correction.data();
-    const std::size_t labels = plan.Y, width = plan.stride;
-    const bool end = t == span.last;
-    log_z += shift + more + with_packs([=]<class P>() TEXTMILL_INLINED -> double {
-               if (!start) {
-                 const double* a[1] = {before};
-                 double* out[1] = {after};
-                 times_matrix<P, 1>(a, pair.matrix, labels, width, out);
-                 for (std::size_t e = pair.begin; e < pair.end; ++e) {
-                   const std::size_t from = cell_of[e] / width;
-                   after[cell_of[e] - from * width] += before[from] * correction[e];
-                 }
-               }
-               P total = P(0.0);
-               for (std::size_t y = 0; y < width; y += P::width) {
-                 const P value = start ? P::load(mu + y) : P::load(after + y) * P::load(mu + y);
-                 total = total + value;
-                 value.store(after + y);
-               }
-               const double mass = sum(total);
-               P both = P(0.0);
-               for (std::size_t y = 0; y < width; y += P::width) {
-                 const P value = P::load(after + y) * P(1.0 / mass);
-                 value.store(after + y);
-                 if (end) both = multiply_add(value, P::load(beta + y), both);
-               }
-               return std::log(mass) + (end ? std::log(sum(both)) : 0.0);
-             });
-    std::swap(before, after);
+    double* const mu = &lane.mu[j * width];
+    const double* known = row_of(plan, potentials, t, w, mu, &shift);
+    if (known != mu) std::copy_n(known, width, mu);
+    const bool here = move.moved && i < span.end && static_cast<std::size_t>(positions.tokens[i]) == t;
+    if (!start) {
+      double* const own = &lane.own[j * plan.cells];
+      lane.cells.clear();
+      const Pair pair = pair_of(plan, potentials, t, w, own, &more, lane.cells);
+      lane.pair[j].matrix = pair.matrix;
+      if ((here || pair.begin < pair.end) && pair.matrix != own) {
+        std::copy_n(pair.matrix, plan.cells, own);
+        lane.pair[j].matrix = own;
+      }
+      for (std::size_t e = pair.begin; e < pair.end; ++e) own[lane.cells.cell[e]] += lane.cells.correction[e];
+    }
+    for (; i < span.end && static_cast<std::size_t>(positions.tokens[i]) == t; ++i) {
+      if (!move.moved) continue;
+      if (const double value = positions.unigram_values[i]; value == 1.0) {
+        for (std::size_t y = 0; y < width; ++y) mu[y] *= move.unigram[y];
+      } else if (value != 0.0) {
+        for (std::size_t y = 0; y < labels; ++y) mu[y] *= std::exp(value * move.by[y]);
+      }
+      if (start) continue;
+      double* const own = &lane.own[j * plan.cells];
+      if (const double value = positions.bigram_values[i]; value == 1.0) {
+        for (std::size_t k = 0; k < plan.cells; ++k) own[k] *= move.bigram[k];
+      } else if (value != 0.0) {
+        for (std::size_t k = 0; k < plan.cells; ++k) own[k] *= std::exp(value * move.by[labels + k]);
+      }
+    }
+    log_z += shift + more;
   }
+  double *alpha = lane.alpha.data(), *beta = lane.beta.data(), *v = lane.v.data(), *scale = lane.scale.data();
+  const double* mu = lane.mu.data();
+  const double* after = stored ? &messages.beta[span.last * width] : &ends.beta[number * width];
+  const Pair* pair = lane.pair.data();
+  log_z += with_packs([=]<class P>() TEXTMILL_INLINED -> double {
+    double logs = 0.0;
+    P both = P(0.0);
+    for (std::size_t j = 0; j < tokens; ++j) {
+      double* row = alpha + (j + 1) * width;
+      const bool start = pair[j].matrix == nullptr;
+      if (!start) {
+        const double* a[1] = {row - width};
+        double* out[1] = {row};
+        times_matrix<P, 1>(a, pair[j].matrix, labels, width, out);
+      }
+      P total = P(0.0);
+      for (std::size_t y = 0; y < width; y += P::width) {
+        const P value = start ? P::load(mu + j * width + y) : P::load(row + y) * P::load(mu + j * width + y);
+        total = total + value;
+        value.store(row + y);
+      }
+      const double mass = sum(total);
+      scale[j] = mass;
+      logs += std::log(mass);
+      for (std::size_t y = 0; y < width; y += P::width) {
+        const P value = P::load(row + y) * P(1.0 / mass);
+        value.store(row + y);
+        if (j + 1 == tokens && pairs) both = multiply_add(value, P::load(after + y), both);
+      }
+    }
+    if (pairs) logs += std::log(sum(both));
+    for (std::size_t j = tokens; derivatives && j-- > 0;) {
+      double* row = beta + j * width;
+      if (!pairs) {
+        for (std::size_t y = 0; y < width; y += P::width) P(1.0).store(row + y);
+      } else if (j + 1 == tokens) {
+        for (std::size_t y = 0; y < width; y += P::width) P::load(after + y).store(row + y);
+      } else {
+        const double* next[1] = {v + (j + 1) * width};
+        double* out[1] = {row};
+        matrix_times<P, 1>(pair[j + 1].matrix, next, labels, width, out);
+        P total = P(0.0);
+        for (std::size_t y = 0; y < width; y += P::width) total = total + P::load(row + y);
+        const double mass = sum(total);
+        for (std::size_t y = 0; y < width; y += P::width) (P::load(row + y) * P(1.0 / mass)).store(row + y);
+      }
+      for (std::size_t y = 0; y < width; y += P::width)
+        (P::load(mu + j * width + y) * P::load(row + y)).store(v + j * width + y);
+    }
+    return logs;
+  });
   lane.log_z += plan.weight(span.sequence) * log_z;
-  lane.steps += span.last - span.first + 1;
+  lane.steps += tokens + (derivatives ? tokens - 1 : 0);
+  for (i = span.begin; derivatives && i < span.end; ++i) {
+    const std::size_t j = positions.tokens[i] - span.first;
+    const double* at = alpha + (j + 1) * width;
+    add_derivatives(plan, positions, i,
+                    {at, beta + j * width, head && j == 0 ? nullptr : at - width, v + j * width, scale[j], pair[j]},
+                    lane);
+  }
 }
 
 }  // namespace textmill::sequence

@@ -14,54 +14,42 @@ using base::kLanes;
 using base::parallel_for;
 
 constexpr double kLeastCurvature = 1e-12;
+constexpr double kReach = 1.0;   // how far a weight may go in one step, before the step is doubled in curvature
 constexpr double kShare = 0.01;  // of the promised decrease
 constexpr int kTrials = 60;
+constexpr int kSteps = 5;                        // of a block at one visit
+constexpr double kSettled = 0.01;                // of the decrease of its first step: a visit ends with a step of less
+constexpr std::size_t kTogether = kLanes;        // blocks that are visited at once
+constexpr std::size_t kSpread = 4 * kLanes;      // sequences from which the visit of one block is spread over lanes
 constexpr std::size_t kGroupBytes = 1 << 20;     // of the matrices of all groups: they should stay in the cache
 constexpr std::size_t kLeastMessages = 1 << 23;  // numbers: 64 MB save most of the time of models with few labels
-constexpr std::size_t kLeastKept = 1 << 17;      // numbers of vectors that are kept for the trials of a block
 
 double soft(double z, double by) { return z > by ? z - by : z < -by ? z + by : 0.0; }
 
-// Log Z of the sequences of a block and, at its first pass, slopes and curvatures.
-struct BlockValue {
-  double log_z;
-  std::size_t steps;
-};
-
-// Visits the sequences of a block; with `derivatives` fills g and h [Y + Y stride].
-BlockValue visit_all(BlockParts& m, const BlockPositions& positions, std::span<const double> w, bool derivatives,
-                     std::vector<double>& g, std::vector<double>& h, std::size_t threads) {
-  const bool inside = m.ends.used && !derivatives, stored = !m.messages.empty();
-  const std::vector<Span>& spans = positions.spans;
-  const std::size_t size = g.size();
-  refresh(m.plan, m.potentials, m.messages, spans, inside, w, threads);
-  const std::size_t used = spans.size() < 4 * kLanes ? 1 : kLanes;
+// Adds up what `work` does for the sequences of a block, each in one of a number of lanes that depends on the data only:
+// log Z and, with `derivatives`, slopes and curvatures in g and h [Y + Y stride].
+template <class Work>
+double add_up(std::span<BlockLane> lanes, BlockVisit& visit, bool derivatives, std::vector<double>& g,
+              std::vector<double>& h, std::size_t threads, Work work) {
+  const std::size_t spans = visit.positions.spans.size(), used = spans < kSpread ? 1 : kLanes, size = visit.old.size();
   parallel_for(used, threads, [&](std::size_t l) {
-    BlockLane& lane = m.lanes[l];
+    BlockLane& lane = lanes[l];
     lane.log_z = 0.0;
     lane.steps = 0;
     if (derivatives) {
       lane.g.assign(size, 0.0);
       lane.h.assign(size, 0.0);
     }
-    for (std::size_t i = spans.size() * l / used; i < spans.size() * (l + 1) / used; ++i) {
-      if (inside)
-        visit_inside(m.plan, m.potentials, m.messages, m.ends, positions, i, w, lane);
-      else if (stored)
-        visit_messages(m.plan, m.potentials, m.messages, positions, i, w, lane);
-      else
-        visit(m.plan, m.potentials, positions, i, w, derivatives, m.ends, lane);
-    }
+    for (std::size_t i = spans * l / used; i < spans * (l + 1) / used; ++i) work(i, lane);
   });
-  if (derivatives) std::fill(g.begin(), g.end(), 0.0), std::fill(h.begin(), h.end(), 0.0);
-  BlockValue value{0.0, 0};
+  double log_z = 0.0;
+  if (derivatives) g.assign(size, 0.0), h.assign(size, 0.0);
   for (std::size_t l = 0; l < used; ++l) {
-    value.log_z += m.lanes[l].log_z;
-    value.steps += m.lanes[l].steps;
-    if (!derivatives) continue;
-    for (std::size_t k = 0; k < size; ++k) g[k] += m.lanes[l].g[k], h[k] += m.lanes[l].h[k];
+    log_z += lanes[l].log_z;
+    visit.steps += lanes[l].steps;
+    for (std::size_t k = 0; derivatives && k < size; ++k) g[k] += lanes[l].g[k], h[k] += lanes[l].h[k];
   }
-  return value;
+  return log_z;
 }
 
 // What was observed of the weights of a block: the likelihood is linear in it.
@@ -86,21 +74,114 @@ void get_weights(const BlockPlan& plan, const BlockTest& block, std::span<const 
   }
 }
 
-void put_weights(const BlockPlan& plan, const BlockTest& block, const BlockPositions& positions,
-                 const std::vector<double>& from, std::span<double> w, BlockPotentials& potentials,
-                 std::vector<double>& factor) {
+// The weights of a block after its visit, and what is kept for other blocks.
+void put_weights(const BlockVisit& visit, std::span<double> w, BlockParts& m, std::vector<double>& factor) {
+  const BlockPlan& plan = m.plan;
   const std::size_t Y = plan.Y, pairs = plan.data.layout.unigrams * Y;
+  const BlockTest& block = visit.block;
   if (block.unigram >= 0) {
     double* mine = &w[block.unigram * Y];
-    for (std::size_t y = 0; y < Y; ++y) factor[y] = std::exp(from[y] - mine[y]);
-    std::copy_n(from.data(), Y, mine);
-    move_rows(plan, potentials, positions, factor);
+    for (std::size_t y = 0; y < Y; ++y) factor[y] = std::exp(visit.now[y] - mine[y]);
+    std::copy_n(visit.now.data(), Y, mine);
+    move_rows(plan, m.potentials, visit.positions, factor);
   }
   for (std::size_t f = 0; f < Y && block.bigram >= 0; ++f) {
-    std::copy_n(&from[Y + f * plan.stride], Y, &w[pairs + (block.bigram * Y + f) * Y]);
+    std::copy_n(&visit.now[Y + f * plan.stride], Y, &w[pairs + (block.bigram * Y + f) * Y]);
   }
-  ++potentials.time;
-  if (block.bigram >= 0) potentials.changed_bigram[block.bigram] = potentials.time;
+  ++m.potentials.time;
+  if (block.bigram >= 0) m.potentials.changed_bigram[block.bigram] = m.potentials.time;
+  if (!m.messages.empty()) forget(m.messages, visit.positions.spans);
+}
+
+// How far the weights on trial are from those before the visit.
+void set_move(const BlockPlan& plan, BlockVisit& visit) {
+  const std::size_t Y = plan.Y, size = visit.old.size();
+  BlockMove& move = visit.move;
+  move.moved = true;
+  move.by.resize(size);
+  for (std::size_t k = 0; k < size; ++k) move.by[k] = visit.next[k] - visit.old[k];
+  move.unigram.assign(plan.stride, 0.0);
+  move.bigram.resize(plan.cells);
+  for (std::size_t y = 0; y < Y; ++y) move.unigram[y] = std::exp(move.by[y]);
+  for (std::size_t k = 0; k < plan.cells && visit.block.bigram >= 0; ++k) move.bigram[k] = std::exp(move.by[Y + k]);
+}
+
+struct Model {  // of the decrease that a step brings, in parts
+  bool moves = false;
+  double promised = 0.0;   // by the quadratic model, with penalties
+  double penalties = 0.0;  // the change of the penalties
+  double observed = 0.0;   // the change of the score of the labels that were observed
+};
+
+// Fills `next` with the minimum of the quadratic model, its curvatures times `harder`.
+Model step(BlockVisit& visit, double l1, double l2, double harder) {
+  Model model;
+  for (std::size_t k = 0; k < visit.now.size(); ++k) {
+    const double now = visit.now[k], g = visit.g[k];
+    visit.next[k] = now;
+    if (now == 0.0 && std::abs(g) <= l1) continue;  // also what is no weight: its slope is zero
+    const double pull = now == 0.0 ? std::abs(g) - l1 : std::abs(g + std::copysign(l1, now) + l2 * now);
+    const double curvature = std::max({visit.h[k], kLeastCurvature, pull / kReach}) * harder;
+    const double next = soft(curvature * now - g, l1) / (curvature + l2), d = next - now;
+    if (d == 0.0) continue;
+    visit.next[k] = next;
+    model.moves = true;
+    const double penalty = l1 * (std::abs(next) - std::abs(now)) + 0.5 * l2 * (next * next - now * now);
+    model.promised += g * d + 0.5 * curvature * d * d + penalty;
+    model.penalties += penalty;
+    model.observed += visit.observed[k] * d;
+  }
+  return model;
+}
+
+// Steps of one block. Reads what is kept for all blocks, changes only the messages of its own sequences.
+void visit_block(BlockParts& m, BlockVisit& v, std::span<BlockLane> lanes, std::span<const double> w, double l1,
+                 double l2, std::size_t threads) {
+  const BlockPlan& plan = m.plan;
+  const std::size_t size = plan.Y + plan.cells, spans = v.positions.spans.size();
+  v.change = 0.0;
+  v.evaluations = v.steps = 0;
+  v.move.moved = false;
+  v.old.assign(size, 0.0), v.observed.assign(size, 0.0), v.next.resize(size);
+  get_weights(plan, v.block, w, v.old);
+  v.now = v.old;
+  count_block(plan, v.positions, v.observed);
+  if (m.messages.empty()) v.ends.alpha.resize(spans * plan.stride), v.ends.beta.resize(spans * plan.stride);
+  double log_z = add_up(lanes, v, true, v.g, v.h, threads, [&](std::size_t i, BlockLane& lane) {
+    if (m.messages.empty())
+      visit(plan, m.potentials, v.positions, i, w, v.ends, lane);
+    else
+      visit_messages(plan, m.potentials, m.messages, v.positions, i, w, lane);
+  });
+  if (!std::isfinite(log_z)) {
+    v.change = std::numeric_limits<double>::quiet_NaN();
+    return;
+  }
+  for (int taken = 0; taken < kSteps; ++taken) {
+    double harder = 1.0, change = 0.0;
+    for (int trial = 0; trial < kTrials && change == 0.0; ++trial, harder *= 2.0) {
+      const Model model = step(v, l1, l2, harder);
+      if (!model.moves) return;
+      set_move(plan, v);
+      ++v.evaluations;
+      const bool last = taken + 1 == kSteps;
+      const double now = add_up(lanes, v, !last, v.next_g, v.next_h, threads, [&](std::size_t i, BlockLane& lane) {
+        visit_inside(plan, m.potentials, m.messages, v.ends, v.positions, i, w, v.move, !last, lane);
+      });
+      const double found = now - log_z - model.observed + model.penalties;
+      if (std::isfinite(found) && found < 0.0 && found <= kShare * model.promised) {
+        change = found;
+        log_z = now;
+        std::swap(v.now, v.next);
+        if (!last) std::swap(v.g, v.next_g), std::swap(v.h, v.next_h);
+      } else if (std::abs(model.promised) < 1e-13 * std::max(1.0, std::abs(log_z))) {
+        return;  // rounding is all that is left
+      }
+    }
+    if (change == 0.0) return;
+    v.change += change;
+    if (change > kSettled * v.change) return;  // both are below zero
+  }
 }
 
 }  // namespace
@@ -174,6 +255,11 @@ void find_positions(const BlockPlan& plan, const BlockTest& block, BlockPosition
     spans.back().end = i + 1;
     spans.back().last = t;
   }
+  for (Span& span : spans) {
+    if (plan.truncated) continue;
+    span.first = static_cast<std::size_t>(plan.data.offsets[span.sequence]);
+    span.last = static_cast<std::size_t>(plan.data.offsets[span.sequence + 1]) - 1;
+  }
 }
 
 Descent::Descent(const Labelled& data, double l1, double l2, bool truncated)
@@ -182,6 +268,8 @@ Descent::Descent(const Labelled& data, double l1, double l2, bool truncated)
   m.plan = make_block_plan(data, truncated);
   m.potentials = make_block_potentials(m.plan);
   m.lanes.resize(kLanes);
+  m.visits.resize(kTogether + 1);
+  m.taken.resize(data.offsets.size() - 1);
   const std::size_t T = m.plan.sequence_of.size(), stride = m.plan.stride;
   if (truncated && m.plan.paired() && 2 * T * stride <= std::max(data.layout.size() / 4, kLeastMessages)) {
     m.messages.alpha.resize(T * stride);
@@ -196,6 +284,8 @@ Descent::~Descent() = default;
 
 void Descent::begin() {
   BlockParts& m = *parts_;
+  ++m.potentials.time;
+  std::fill(m.potentials.changed_bigram.begin(), m.potentials.changed_bigram.end(), m.potentials.time);
   for (BlockPotentials::Entry& entry : m.potentials.row_entry) entry.time = 0;
   m.potentials.stale = m.plan.unigram.size();
   if (m.messages.empty()) return;
@@ -204,66 +294,54 @@ void Descent::begin() {
   m.messages.behind.assign(offsets.begin() + 1, offsets.end());
 }
 
-Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double> w, double stretch,
-                              std::size_t threads) {
+Descent::Sweep Descent::sweep(std::span<const BlockTest> order, std::span<double> w, std::size_t threads) {
   BlockParts& m = *parts_;
   const BlockPlan& plan = m.plan;
-  const std::size_t stride = plan.stride, size = plan.Y + plan.cells, T = plan.sequence_of.size();
-  const bool stored = !m.messages.empty();
-  const std::size_t most_kept = std::max(plan.data.layout.size() / 16, kLeastKept);
   Sweep done;
-  BlockPositions positions;
-  std::vector<double> g(size), h(size), old(size), fresh(size), observed(size), factor(plan.Y);
-  for (std::size_t t = 0; t < T && m.potentials.stale > 0; ++t) refresh_row(plan, m.potentials, t, w);
-  const auto pass = [&](bool derivatives) {
-    const BlockValue value = visit_all(m, positions, w, derivatives, g, h, threads);
-    done.positions += value.steps;
-    return value.log_z;
-  };
-  for (const BlockTest& block : order) {
-    find_positions(plan, block, positions);
-    const std::size_t spans = positions.spans.size();
-    if (spans == 0) continue;
-    m.ends.used = plan.truncated && plan.paired() && (stored || 2 * spans * stride <= most_kept);
-    if (m.ends.used && !stored) {
-      m.ends.alpha.resize(spans * stride);
-      m.ends.beta.resize(spans * stride);
-      m.ends.log.resize(spans);
-    }
-    const double before = pass(true);
-    get_weights(plan, block, w, old);
-    count_block(plan, positions, observed);
-    double harder = stretch;
-    for (int trial = 0; trial < kTrials; ++trial, harder *= 2.0) {
-      double promised = 0.0, penalties = 0.0, observed_slope = 0.0;  // of the observed part along the step
-      bool moves = false;
-      for (std::size_t k = 0; k < size; ++k) {
-        fresh[k] = old[k];
-        if (old[k] == 0.0 && std::abs(g[k]) <= l1_) continue;  // also what is no weight: its slope is zero
-        const double curvature = std::max(h[k], kLeastCurvature) * harder;
-        fresh[k] = soft(curvature * old[k] - g[k], l1_) / (curvature + l2_);
-        const double d = fresh[k] - old[k];
-        if (d == 0.0) continue;
-        moves = true;
-        const double penalty =
-            l1_ * (std::abs(fresh[k]) - std::abs(old[k])) + 0.5 * l2_ * (fresh[k] * fresh[k] - old[k] * old[k]);
-        promised += g[k] * d + 0.5 * curvature * d * d + penalty;
-        penalties += penalty;
-        observed_slope += observed[k] * d;
+  std::vector<double> factor(plan.Y);
+  std::vector<Span> spans;
+  for (std::size_t t = 0; t < plan.sequence_of.size() && m.potentials.stale > 0; ++t)
+    refresh_row(plan, m.potentials, t, w);
+  std::size_t next = 0;
+  bool waiting = false;  // the first visit holds a block that shares a sequence with those before it
+  while (next < order.size() || waiting) {
+    // the blocks that come next, as long as they share no sequence: none of them sees what another does
+    ++m.round;
+    spans.clear();
+    std::size_t count = 0;
+    while (count < kTogether && (waiting || next < order.size())) {
+      BlockVisit& visit = m.visits[count];
+      if (!waiting) {
+        visit.block = order[next++];
+        find_positions(plan, visit.block, visit.positions);
       }
-      if (!moves) break;
-      put_weights(plan, block, positions, fresh, w, m.potentials, factor);
-      ++done.evaluations;
-      const double change = pass(false) - before - observed_slope + penalties;
-      if (change <= kShare * promised) {
-        done.change += change;
-        ++done.changed;
-        if (stored) forget(m.messages, positions.spans);
-        break;
-      }
-      put_weights(plan, block, positions, old, w, m.potentials, factor);
-      if (std::abs(promised) < 1e-13 * std::max(1.0, std::abs(before))) break;  // rounding is all that is left
+      const std::vector<Span>& mine = visit.positions.spans;
+      waiting = count > 0 && (mine.size() >= kSpread || std::any_of(mine.begin(), mine.end(), [&](const Span& span) {
+                                return m.taken[span.sequence] == m.round;
+                              }));
+      if (waiting) break;
+      if (mine.empty()) continue;
+      for (const Span& span : mine) m.taken[span.sequence] = m.round;
+      spans.insert(spans.end(), mine.begin(), mine.end());
+      ++count;
+      if (mine.size() >= kSpread) break;
     }
+    refresh(plan, m.potentials, m.messages, spans, w, threads);
+    parallel_for(count, threads, [&](std::size_t i) {
+      visit_block(m, m.visits[i], count == 1 ? std::span(m.lanes) : std::span(m.lanes).subspan(i, 1), w, l1_, l2_,
+                  threads);
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      const BlockVisit& visit = m.visits[i];
+      done.evaluations += visit.evaluations;
+      done.positions += visit.steps;
+      done.change += visit.change;
+      if (std::isnan(visit.change)) return done;
+      if (visit.change == 0.0) continue;
+      ++done.changed;
+      put_weights(visit, w, m, factor);
+    }
+    if (waiting) std::swap(m.visits[0], m.visits[count]);
   }
   return done;
 }

@@ -104,3 +104,12 @@ def test_a_figure_that_should_fall_also_stops_when_it_rises() -> None:
     assert Plateau(window=2, tolerance=0.0, falling=True).settled([5.0, 5.0])
     assert not Plateau(window=2, tolerance=0.0, falling=True).settled([5.0, 4.9])
     assert not Plateau(window=2, tolerance=1.0, falling=True).settled([5.0, 3.5])
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_no_convergence(bad: float) -> None:
+    rule = Stopping(tolerance=0.5, window=2)
+    for values in ([5.0, 4.0, bad], [5.0, bad, 4.0], [bad, bad, bad], [4.0, bad, bad]):
+        assert not rule.settled(values)
+    now = Iteration(3, bad, 0.0, 0.0, 1.0, 2, 1.0, 4, 0.0, np.ones(2))
+    assert rule.reason([5.0, 5.0, bad], now) == "diverged"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import textmill
@@ -22,8 +25,11 @@ from textmill.sequence import (
     Algorithm,
     BlockDescent,
     ConditionalMarkov,
+    LatentCRF,
     Perceptron,
 )
+from textmill.sequence.training import ChainObjective
+from textmill.sequence.training.online import training_data as real_training_data
 
 X = [[(letter,) for letter in word] for word in ("abab", "ba", "abba", "b", "baab", "aab")]
 Y = [[("V" if letter == "a" else "C") + ("1" if i == 0 else "") for i, (letter,) in enumerate(word)] for word in X]
@@ -167,3 +173,96 @@ def test_algorithms_do_not_change_and_show_themselves() -> None:
 def test_wrong_values_are_refused_by_name(make: Any, fault: str) -> None:
     with pytest.raises(DataError, match=fault):
         make()
+
+
+class Spoiled:
+    """A part of the training code that gives values that are not finite from its n-th call on."""
+
+    def __init__(self, inner: Any, calls: int, spoil: Any) -> None:
+        self.inner, self.calls, self.spoil = inner, calls, spoil
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        self.calls -= 1
+        answer = self.inner(*arguments, **options)
+        return answer if self.calls >= 0 else self.spoil(answer)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("kind", [CRF, ConditionalMarkov, LatentCRF])
+@pytest.mark.parametrize("name", ["owlqn", "lbfgs", "cg", "rprop"])
+def test_an_objective_that_is_not_finite_is_no_convergence(
+    name: str, kind: Any, bad: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The weights are the last for which it was finite."""
+    model = kind(patterns=PATTERNS, algorithm=name, max_iter=50, tolerance=1e-2, random_state=0)
+    inner, calls = ChainObjective.into, 0
+
+    def into(self: Any, theta: Any, gradient: Any) -> float:
+        nonlocal calls
+        calls += 1
+        value = inner(self, theta, gradient)
+        return value if calls <= 4 else bad
+
+    monkeypatch.setattr(ChainObjective, "into", into)
+    model.fit(X, Y)
+    assert not model.converged_
+    assert len(model.weights_) > 0
+    assert np.isfinite(model.weights_).all()
+    assert math.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("name", ["sgd_l1", "sgd_l2", "bcd"])
+def test_training_in_steps_ends_where_the_objective_is_not_finite(
+    name: str, bad: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from textmill.sequence.training import blocks, online
+
+    algorithm = "bcd" if name == "bcd" else {"sgd_l1": SGDL1, "sgd_l2": SGDL2}[name](eta0=0.2)
+    make = blocks.native.Descent if name == "bcd" else online.native.make_training
+
+    class Steps:
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            self.inner = make(*arguments, **options)
+            self.sweep = Spoiled(getattr(self.inner, "sweep", None), 3, lambda answer: (bad, *answer[1:]))
+            self.sgd_steps = Spoiled(getattr(self.inner, "sgd_steps", None), 3, lambda answer: (bad, *answer[1:]))
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.inner, name)
+
+    if name == "bcd":
+        monkeypatch.setattr(blocks, "native", SimpleNamespace(Descent=lambda data, **o: Steps(data, **o)))
+    else:
+        monkeypatch.setattr(online, "training_data", lambda *a: Steps(*training_arguments(*a)))
+        make = lambda training: training  # noqa: E731
+    with pytest.warns(RuntimeWarning, match=f"{name.split('_')[0]}.*iteration 4 is not finite; the weights are those"):
+        model = CRF(patterns=PATTERNS, algorithm=algorithm, tolerance=0.0, random_state=0).fit(X, Y)
+    assert (model.converged_, model.stop_reason_) == (False, "diverged: the objective is not finite")
+    assert len(model.training_log_) == 3
+    assert math.isfinite(model.objective_)
+    assert np.isfinite(model.weights_).all()
+    assert len(model.weights_) > 0
+
+
+def training_arguments(*arguments: Any) -> tuple[Any]:
+    return (real_training_data(*arguments),)
+
+
+def test_weights_too_large_for_the_recursions_of_blocks_end_the_run() -> None:
+    """A model to begin with whose weights are beyond all bounds: the sums of its paths are no numbers."""
+    start = CRF(patterns=PATTERNS, max_iter=5).fit(X, Y)
+    start.weights_ = start.weights_ * 1e306
+    with pytest.raises(DataError, match="not finite"):
+        CRF(patterns=PATTERNS, algorithm="bcd").fit(X, Y, start=start)
+    with pytest.raises(DataError, match="not finite"):
+        CRF(patterns=PATTERNS).fit(X, Y, start=start)
+
+
+@pytest.mark.parametrize("name", ["owlqn", "bcd", "sgd_l1", "rprop"])
+def test_without_an_l1_penalty_the_l2_penalty_is_one(name: str) -> None:
+    """As with algorithms that have no L1 penalty: without any, weights of separable data grow without limit."""
+    options = {"patterns": PATTERNS, "algorithm": name, "l1": 0.0, "max_iter": 4, "random_state": 0}
+    usual, given = CRF(**options).fit(X, Y), CRF(**options, l2=1.0).fit(X, Y)
+    assert usual.weights_.tobytes() == given.weights_.tobytes()
+    other = CRF(**options, l2=1e-5).fit(X, Y)
+    assert other.weights_.tobytes() != given.weights_.tobytes()

@@ -32,6 +32,7 @@ from textmill.sequence import (
     segment_patterns,
 )
 from textmill.sequence.segment_choice import RATIOS, best_ratio
+from textmill.sequence.segment_data import SegmentObjective
 
 ROLES = 7
 
@@ -650,3 +651,28 @@ def test_the_cost_of_a_segment_is_measured_where_segments_are_few():
     at = int(np.abs(RATIOS - 2 * seen.cost_).argmin())
     assert hits[at, 0] == sum(map(len, right))
     assert hits[at, 1] == sum(map(len, seen.predict_segments(X)))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "rprop"])
+def test_an_objective_of_segments_that_is_not_finite_is_no_convergence(algorithm, bad, monkeypatch):
+    X = [[("Ann",), ("saw",), ("New",), ("York",)], [("in",), ("Rome",)], [("Bob",), ("Lee",), ("left",)]]
+    y = [["B-P", "O", "B-L", "I-L"], ["O", "B-L"], ["B-P", "I-P", "O"]]
+    inner, calls = SegmentObjective.into, 0
+
+    def into(self, theta, gradient):
+        nonlocal calls
+        calls += 1
+        value = inner(self, theta, gradient)
+        return value if calls <= 4 else bad
+
+    monkeypatch.setattr(SegmentObjective, "into", into)
+    model = SemiMarkovCRF(algorithm=algorithm, filter=None, tolerance=1e-2, max_length=2)
+    monkeypatch.setattr(model, "_held_out_cost", lambda *arguments: 0.0)  # trains models of its own
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # some find no better point, some must say that they stop
+        model.fit(X, y)
+    assert model.stop_reason_ in ("no better point found", "diverged: the objective is not finite")
+    assert np.isfinite(model.weights_).all()
+    assert model.weights_.any()
+    assert math.isfinite(model.objective_)

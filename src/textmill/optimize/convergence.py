@@ -7,6 +7,7 @@ A run over iterates theta_0, theta_1, ... with values f_t and (pseudo-)gradients
     unbounded     ||theta_t|| >= max_norm: the infimum lies at infinity (separable data), which is no failure
     iterations    t = max_iter
     line_search   no better point could be found; near the optimum the sign that rounding is all that is left
+    diverged      the value is no finite number; the last whole iterate where it was is returned
     stopped       the callback returned True
     interrupted   Ctrl-C; the last whole iterate is returned
 
@@ -27,7 +28,7 @@ from textmill.errors import DataError
 
 __all__ = ["REASONS", "ConvergenceReport", "Iteration", "Plateau", "Reason", "Solution", "Stopping"]
 
-Reason = Literal["gradient", "value", "unbounded", "iterations", "line_search", "stopped", "interrupted"]
+Reason = Literal["gradient", "value", "unbounded", "iterations", "line_search", "diverged", "stopped", "interrupted"]
 
 REASONS: dict[Reason, str] = {  # in words, for fitted models and commands
     "gradient": "converged: the gradient is small",
@@ -35,6 +36,7 @@ REASONS: dict[Reason, str] = {  # in words, for fitted models and commands
     "unbounded": "the objective has no minimum",
     "iterations": "iteration limit",
     "line_search": "no better point found",
+    "diverged": "diverged: the objective is not finite",
     "stopped": "early stopping: the error on held-out data no longer changes",
     "interrupted": "interrupted",
 }
@@ -92,6 +94,8 @@ class Stopping:
         if len(values) <= self.window:
             return False
         recent = values[-1 - self.window :]
+        if not all(map(math.isfinite, recent)):
+            return False
         low, high = min(recent), max(recent)
         return high - low <= self.tolerance * max(abs(low), abs(high))
 
@@ -103,6 +107,8 @@ class Stopping:
         >>> Stopping().reason([3.5], start)
         'gradient'
         """
+        if not math.isfinite(now.value):
+            return "diverged"
         small = now.gradient_norm <= self.gradient_tolerance * max(1.0, now.theta_norm)
         if small or now.violation <= self.violation_tolerance:
             return "gradient"

@@ -186,6 +186,10 @@ def descend(point: Point, method: Method, stopping: Stopping, callback: Callback
             if step is None:
                 reason = "line_search"
                 break
+            if not math.isfinite(point.value):  # a method that does not look at what it was told
+                point.restore()
+                reason = "diverged"
+                break
             done = point.record(step, method.residual())
             method.learn()
             values.append(done.value)

@@ -33,7 +33,7 @@ class ConditionalMarkov(TrainableChain):
         algorithm: "owlqn", "lbfgs", "sgd_l1", "sgd_l2", "rprop", "perceptron" (there is no "bcd"), or an
             object with settings of its own: `OWLQN(memory=10)`, `SGDL1(eta0=0.2)`; see training/algorithms.py.
         l1: L1 penalty; None for 0.5, or for 0 where the algorithm has no L1 penalty.
-        l2: L2 penalty; None for 1e-5, or for 1 where the algorithm has no L1 penalty.
+        l2: L2 penalty; None for 1e-5, or for 1 where there is no L1 penalty.
         max_iter: Largest number of iterations; None for 200, or for 30 epochs or sweeps.
         tolerance: Relative change of the objective that ends a run; None for 1e-4.
         fine_tune: Number of iterations of L-BFGS on the weights that are not zero, with L2 in the place of L1.

@@ -476,7 +476,7 @@ class SemiMarkovCRF(Classifier, Model):
     def _penalties(self) -> tuple[float, float]:
         algorithm = self._algorithm()
         l1 = algorithm.default_l1 if self.l1 is None else self.l1
-        l2 = (DEFAULT_L2 if not l1 else algorithm.default_l2) if self.l2 is None else self.l2
+        l2 = (DEFAULT_L2 if not l1 else algorithm.default_l2(l1)) if self.l2 is None else self.l2
         check_range("l1", l1, at_least=0)
         check_range("l2", l2, at_least=0)
         if l1 > 0 and not algorithm.default_l1:

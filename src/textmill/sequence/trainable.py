@@ -318,7 +318,7 @@ class TrainableChain(ChainModel):
                 value = getattr(self, name)
                 raise DataError(f"{name}={value!r} has no meaning for {algorithm.name}, which minimises no objective")
         l1 = algorithm.default_l1 if self.l1 is None else self.l1
-        l2 = algorithm.default_l2 if self.l2 is None else self.l2
+        l2 = algorithm.default_l2(l1) if self.l2 is None else self.l2
         max_iter = algorithm.default_max_iter if self.max_iter is None else self.max_iter
         tolerance = DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
         check_range("l1", l1, at_least=0)

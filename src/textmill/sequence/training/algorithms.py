@@ -101,8 +101,7 @@ class Algorithm(Options):
     """A way to find weights; subclasses are frozen dataclasses."""
 
     name: ClassVar[str]
-    default_l1: ClassVar[float] = 0.0  # penalties where a model leaves them open; 0 for L1: it cannot have one
-    default_l2: ClassVar[float] = 1e-5
+    default_l1: ClassVar[float] = 0.0  # where a model leaves it open; 0: it cannot have one
     default_max_iter: ClassVar[int] = 200
     minimizes: ClassVar[bool] = True  # an objective, which has a tolerance and an L2 penalty
     gradients: ClassVar[bool] = False  # of all sequences at once: on a cluster, of seen features, of unknown labels
@@ -110,6 +109,17 @@ class Algorithm(Options):
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
         """Find the weights that minimise the objective, from `start` or from the state of the session."""
         raise NotImplementedError
+
+    @classmethod
+    def default_l2(cls, l1: float) -> float:
+        """The L2 penalty beside an L1 penalty, or, where that is 0, in its place.
+
+        >>> OWLQN.default_l2(0.5), OWLQN.default_l2(0.0), Perceptron.default_l2(0.0)
+        (1e-05, 1.0, 0.0)
+        """
+        if not cls.minimizes:
+            return 0.0
+        return 1e-5 if l1 else 1.0
 
     def tuner(self) -> LBFGS:
         """The algorithm that fine-tunes what this one leaves."""
@@ -175,7 +185,6 @@ class LBFGS(_QuasiNewton):
     """
 
     name: ClassVar[str] = "lbfgs"
-    default_l2: ClassVar[float] = 1.0
 
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
         """Minimise over all features, or those the objective is restricted to."""
@@ -260,7 +269,6 @@ class CG(Algorithm):
     window: int = 5
 
     name: ClassVar[str] = "cg"
-    default_l2: ClassVar[float] = 1.0
     gradients: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -325,7 +333,6 @@ class SGDL2(Algorithm):
     window: int = 5
 
     name: ClassVar[str] = "sgd_l2"
-    default_l2: ClassVar[float] = 1.0
     default_max_iter: ClassVar[int] = 30
 
     def __post_init__(self) -> None:
@@ -390,7 +397,6 @@ class Perceptron(Algorithm):
     """
 
     name: ClassVar[str] = "perceptron"
-    default_l2: ClassVar[float] = 0.0
     default_max_iter: ClassVar[int] = 20
     minimizes: ClassVar[bool] = False
 

@@ -17,6 +17,7 @@ Reference: Andrew & Gao (2007); Lavergne, Cappe & Yvon (2010); Friedman, Hastie 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -24,6 +25,7 @@ from typing import Literal
 import numpy as np
 
 from textmill.arrays import Floats, Ints
+from textmill.errors import DataError
 from textmill.optimize import Iteration, Reason, Stopping, minimize_cg, minimize_lbfgs, minimize_owlqn, minimize_rprop
 from textmill.optimize.lbfgs import History
 from textmill.sequence.training.objective import ChainObjective
@@ -205,6 +207,10 @@ def train_working_set(
         objective.restrict(state.features)
         value, gradient, violators, slopes = objective.violations(state.weights, l1 * (1 + 1e-9) + tolerance)
         state.evaluations += 1
+        if not math.isfinite(value):
+            if not state.objectives:
+                raise DataError("is not finite at the weights to begin with; begin with others", source="objective")
+            return _result(state, "diverged")
         if not state.objectives:
             state.objectives.append(value + l1 * float(np.abs(state.weights).sum()))
         if state.iterations >= stopping.max_iter:
@@ -237,7 +243,7 @@ def train_working_set(
         state.s, state.y = history.pairs()
         state.iterations = before + report.iterations
         state.evaluations += report.evaluations - 1
-        if report.reason in ("stopped", "interrupted"):
+        if report.reason in ("stopped", "interrupted", "diverged"):
             return _result(state, report.reason)
         done = report.reason if report.reason in ("gradient", "value", "line_search") else None
         if done is None and stopping.settled(state.objectives):

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from textmill._native import sequence as native
-from textmill.arrays import Floats, Ids
+from textmill.arrays import Floats, Ids, Ints
 from textmill.errors import DataError
 from textmill.optimize import Reason, Stopping, dot
 from textmill.progress import interruptible
 from textmill.sequence.encoding import Encoded
 from textmill.sequence.features import FeatureLayout
-from textmill.sequence.training.batch import Result, Snapshot, Watch
+from textmill.sequence.training.batch import Result, Snapshot, Watch, nonzero_weights
 from textmill.sequence.training.latent import LatentObjective
 from textmill.sequence.training.objective import ChainObjective, select_sequences
 
@@ -96,6 +96,7 @@ def train_sgd(
     training = training_data(layout, data, owner)
     rates = {"eta0": eta0, "alpha": alpha, "l1": l1, "l2": l2}
     reason: Reason = "iterations"
+    finite: tuple[Ints, Floats] | None = None
     with interruptible(range(state.epoch, stopping.max_iter)) as epochs:
         for epoch in epochs:
             order = np.random.default_rng([random_state, epoch]).permutation(data.sequences)
@@ -105,11 +106,17 @@ def train_sgd(
                     order[begin : begin + CALL], state.w, state.q, state.seen, state.steps, **rates
                 )
                 loss += part
-            if not math.isfinite(loss):
-                raise DataError(f"the weights grow without limit with eta0={eta0:g}; pass a smaller eta0", source="sgd")
-            training.sgd_flush(state.w, state.q, state.seen, state.steps)
-            norms = l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * dot(state.w, state.w)
-            state.objectives.append(loss + norms)
+            value = math.nan
+            if math.isfinite(loss):
+                training.sgd_flush(state.w, state.q, state.seen, state.steps)
+                value = loss + l1 * float(np.abs(state.w).sum()) + 0.5 * l2 * dot(state.w, state.w)
+            if not math.isfinite(value):
+                if finite is None:
+                    message = f"the weights grow without limit with eta0={eta0:g}; pass a smaller eta0"
+                    raise DataError(message, source="sgd")
+                return Result(*finite, "diverged", epoch, epoch, state.objectives)
+            state.objectives.append(value)
+            finite = nonzero_weights(state.w, None)
             state.epoch = epoch + 1
             if watch(_snapshot(state, state.w)):
                 reason = "stopped"

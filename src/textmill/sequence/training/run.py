@@ -9,6 +9,9 @@ a few good steps would fit what L1 kept out:
 
     d/ds [l1 |s w|_1 + l2 / 2 |s w|^2] = d/ds [tuned / 2 |s w|^2]  at s = 1        so tuned = l2 + l1 |w|_1 / |w|^2
 
+No algorithm converges to an objective that is not finite: the run then ends with the weights of the last iteration
+where it was, "diverged", and a warning says so.
+
 A checkpoint holds the state of the algorithm, the log and the best weights, in NumPy's own format without pickles; a
 run that finds its checkpoint goes on to the same result. The first Ctrl-C lets the iteration at work come to its end,
 whatever the algorithm, and the run ends with what it has.
@@ -28,7 +31,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from textmill.arrays import Floats, Ids, Ints
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
 from textmill.files import replacing
 from textmill.optimize import Plateau, dot
 from textmill.progress import Step, interruptible, start
@@ -77,6 +80,7 @@ class Run:
             save = None if self.checkpoint is None else self._save
             session = Session(self.max_iter, self.tolerance, self.seed, watch, save, state, self.tests)
             result = self.algorithm.train(self.objective, begin, session)
+            result = self._finite(result)
             if result.reason == "interrupted":  # by a second Ctrl-C, in the middle of an iteration
                 raise KeyboardInterrupt
             if self.best is not None:
@@ -85,6 +89,18 @@ class Run:
                 result = self._tune(result, watch)
             if loop.interrupted:
                 result = replace(result, reason="interrupted")
+        return result
+
+    def _finite(self, result: Result) -> Result:
+        """The result, or "diverged" and a warning if its last objective is not finite."""
+        values = [value for value in result.objectives if math.isfinite(value)]
+        if len(values) < len(result.objectives):
+            result = replace(result, reason="diverged", objectives=values)
+        if result.reason == "diverged":
+            name, number = self.algorithm.name, len(self.log) + 1
+            remedy = "pass a larger l2" + (", or a smaller rate" if name.startswith("sgd") else "")
+            message = f"{name}: the objective of iteration {number} is not finite; the weights are those before it; "
+            warn_caller(message + remedy, RuntimeWarning)
         return result
 
     def _tune(self, result: Result, watch: Watch) -> Result:
@@ -110,7 +126,9 @@ class Run:
         )
 
     def _watch(self, done: Snapshot, step: Step, clocks: Floats) -> bool:
-        """Note an iteration; True when the development error has levelled off."""
+        """Note an iteration; True when the development error has levelled off, or the objective is not finite."""
+        if not math.isfinite(done.objective):
+            return True
         entry = {
             "iteration": float(len(self.log) + 1),
             "objective": done.objective,
