@@ -41,7 +41,7 @@ from textmill.sequence import Encoded, Encoder, FeatureLayout
 from textmill.sequence.training import batch
 from textmill.sequence.training.blocks import BlockState, block_tests, train_blocks
 from textmill.sequence.training.objective import ChainObjective, seen_features
-from textmill.sequence.training.online import OnlineState, calibrated_rate, train_sgd
+from textmill.sequence.training.online import FALL, OnlineState, calibrated_rate, train_sgd
 
 PACKAGES = ["libwapiti", "python-crfsuite"]
 
@@ -280,7 +280,7 @@ class _Runs:
         layout, data, _ = self.all_features
         objective, epochs = ChainObjective(layout, data), []
         start = time.process_time()
-        eta0 = calibrated_rate(layout, data, l1=L1, l2=0.0, alpha=0.9, random_state=0, n_jobs=1)
+        eta0 = calibrated_rate(layout, data, l1=L1, l2=0.0, fall=FALL, random_state=0, n_jobs=1)
 
         def watch(done: batch.Snapshot) -> bool:
             nonlocal start
@@ -289,7 +289,7 @@ class _Runs:
             start = time.process_time() - seconds  # the objective is for the table
             return False
 
-        train_sgd(layout, data, OnlineState.fresh(layout, None, True), l1=L1, l2=0.0, eta0=eta0, alpha=0.9,
+        train_sgd(layout, data, OnlineState.fresh(layout, None, True), l1=L1, l2=0.0, eta0=eta0, alpha=FALL ** (1 / EPOCHS),
                   random_state=0, stopping=Stopping(tolerance=0.0, max_iter=EPOCHS), watch=watch)  # fmt: skip
         return Final(*epochs[-1], tuple(epochs))
 

@@ -116,7 +116,7 @@ def test_damaged_options_of_a_file_are_refused(content: Any, fault: str) -> None
 
 def test_options_are_encoded_by_name_and_fields() -> None:
     encoded = encode("algorithm", SGDL1(eta0=0.3))
-    assert encoded == {"options": ["sequence.SGDL1", {"eta0": 0.3, "alpha": 0.9, "window": 5}]}
+    assert encoded == {"options": ["sequence.SGDL1", {"eta0": 0.3, "alpha": None, "window": 5}]}
     assert decode("algorithm", encoded) == SGDL1(eta0=0.3)
 
 

@@ -205,13 +205,13 @@ def log_of(model):
     return [{key: value for key, value in entry.items() if key not in CLOCKS} for entry in model.training_log_]
 
 
-@pytest.mark.parametrize(("right_at", "iterations", "kept"), [(7, 12, 7), (100, 20, 20)])
+@pytest.mark.parametrize(("right_at", "iterations", "kept"), [(13, 23, 13), (100, 30, 30)])
 def test_an_error_that_has_not_moved_yet_does_not_stop_the_run(right_at, iterations, kept, monkeypatch):
     decoder = Decoder(right_at=right_at)
     monkeypatch.setattr("textmill.sequence.trainable.viterbi", decoder)
-    model = CRF(patterns=PATTERNS, algorithm=SGDL2(eta0=0.3), l2=0.1, max_iter=20, tolerance=0.0, compact=False)
+    model = CRF(patterns=PATTERNS, algorithm=SGDL2(eta0=0.3), l2=0.1, max_iter=30, tolerance=0.0, compact=False)
     model.fit(X, Y, X[:3], Y[:3])
-    assert len({entry["dev_error"] for entry in model.training_log_[:6]}) == 1  # more than the window of the rule
+    assert len({entry["dev_error"] for entry in model.training_log_[:12]}) == 1  # more than the window of the rule
     assert model.n_iter_ == iterations
     sums = [np.abs(np.frombuffer(weights)).sum() for weights in decoder.iterations]
     assert np.abs(model.weights_).sum() == pytest.approx(sums[kept - 1], abs=1e-12)
@@ -586,3 +586,17 @@ def test_blocks_of_hashed_tests_are_visited():
 def test_a_path_chooses_its_penalties_itself():
     with pytest.raises(DataError, match=r"l1=0\.3 has no meaning for a path"):
         next(CRF(patterns=PATTERNS, l1=0.3).path(X, Y))
+
+
+@pytest.mark.parametrize("algorithm", ["owlqn", "lbfgs", "cg", "rprop", "sgd_l1", "sgd_l2", "bcd", "perceptron"])
+def test_training_ends_when_the_lowest_development_error_is_ten_iterations_old(algorithm, monkeypatch):
+    """An error that goes up and down, or falls and rises, never levels off; every algorithm stops all the same."""
+    errors = iter([50.0, 40.0, 30.0, 31.0, 29.99, *[30.5, 29.99, 33.0] * 100])
+    monkeypatch.setattr(CRF, "_development_error", lambda *arguments: lambda done: next(errors))
+    usual = {} if algorithm == "perceptron" else {"tolerance": 0.0}
+    chosen = OWLQN(gradient_tolerance=0.0) if algorithm == "owlqn" else algorithm
+    first, second = ([[label] * len(row) for row in X] for label in "AB")  # nobody gets both right
+    model = CRF(patterns=PATTERNS, algorithm=chosen, max_iter=100, random_state=0, **usual)
+    model.fit([*X, *X, *X], [*Y, *first, *second], X[:2], Y[:2])
+    assert (model.n_iter_, model.stop_reason_[:14]) == (15, "early stopping")
+    assert min(model.training_log_, key=lambda entry: entry["dev_error"])["iteration"] == 5

@@ -382,3 +382,15 @@ def test_known_tests_are_the_same_for_any_number_of_threads() -> None:
         for kind in ("unigram", "bigram"):
             assert getattr(one, kind).indptr.tolist() == getattr(other, kind).indptr.tolist()
             assert getattr(one, kind).ids.tolist() == getattr(other, kind).ids.tolist()
+
+
+def test_tests_of_an_earlier_stage_stay_under_their_parents() -> None:
+    """A third stage adds no test of the second whose parent has no weight."""
+    encoder = Encoder(patterns=["u:1=%x[0,0]"]).fit(["ab", "cd"])
+    only_a = np.array([True, False, False, False])
+    encoder.extend_encode(["ab", "cd"], ["u:2=%x[-1,0]%x[0,0]"], parents=[0], active=only_a)
+    second = encoder.tests_.to_list()
+    assert second == ["u:1=a", "u:1=b", "u:1=c", "u:1=d", "u:2=_x-1a"]
+    active = np.array([True, False, False, False, False])
+    encoder.extend_encode(["ab", "cd"], ["u:3=%x[-2,0]%x[-1,0]%x[0,0]"], parents=[1], active=active)
+    assert encoder.tests_.to_list() == second

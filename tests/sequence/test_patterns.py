@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from textmill.errors import DataError
-from textmill.sequence import Encoder, parse_patterns
+from textmill.sequence import Encoder, nest_patterns, parse_patterns
 
 TOKENS = [["The", "DT"], ["U.S.", "NNP"], ["1.8%", "CD"], ["run-off", "NN"]]
 VECTORS = {
@@ -119,3 +119,21 @@ def test_a_column_that_is_not_there_is_named_with_the_pattern() -> None:
 def test_no_patterns_are_refused() -> None:
     with pytest.raises(DataError, match="there are no patterns"):
         parse_patterns("# nothing\n")
+
+
+def test_patterns_are_nested_by_their_commands() -> None:
+    text = ["b", "u:5=%x[-1,0]%x[0,0]%x[1,0]", "u:w=%x[0,0]", "*:b=%x[-1,0]/%x[0,0]", "u:p=%x[0,1]", "b:r=%x[1,0]"]
+    first, stages = nest_patterns(text, 3)
+    assert first == ["b", "u:w=%x[0,0]", "*:b=%x[-1,0]/%x[0,0]", "u:p=%x[0,1]", "b:r=%x[1,0]"]
+    # u:w has no pairs, so it is no parent of *:b; the larger of two that are contained is the parent
+    assert stages == [(3, ["u:5=%x[-1,0]%x[0,0]%x[1,0]"], [2])]
+    first, stages = nest_patterns(["*:1=%x[0,0]", "*:3=%x[0,0]%x[1,0]", "*:5=%x[0,0]%x[1,0]%x[2,0]"], 10)
+    assert first == ["*:1=%x[0,0]"]
+    assert stages == [(10, ["*:3=%x[0,0]%x[1,0]"], [0]), (20, ["*:5=%x[0,0]%x[1,0]%x[2,0]"], [1])]
+
+
+def test_patterns_that_are_not_nested_have_no_stages() -> None:
+    with pytest.raises(DataError, match=r"p.txt: no pattern contains another one, so there are no stages; write"):
+        nest_patterns("*\nu:w=%x[0,0]\n", 5, source="p.txt")
+    with pytest.raises(DataError, match="every must be a whole number at least 1, got 0"):
+        nest_patterns(["u:w=%x[0,0]", "u:v=%x[0,0]%x[1,0]"], 0)

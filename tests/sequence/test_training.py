@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from textmill._native import sequence as native
 from textmill.errors import DataError
 from textmill.optimize import Stopping, coordinate_update, kkt_violation, soft_threshold
-from textmill.sequence import LBFGS, OWLQN, SGDL2, Active, Encoded, FeatureLayout
+from textmill.sequence import LBFGS, OWLQN, SGDL1, SGDL2, Active, Encoded, FeatureLayout
 from textmill.sequence.training import batch
 from textmill.sequence.training.algorithms import Session, SparseWeights
 from textmill.sequence.training.batch import (
@@ -444,6 +444,21 @@ def test_algorithms_by_name_take_their_own_rates():
     assert named.weights.tobytes() == plain.weights.tobytes()
 
 
+@pytest.mark.parametrize("epochs", [1, 8, 30])
+def test_the_rate_falls_to_the_same_share_in_runs_of_any_length(epochs, monkeypatch):
+    layout, data, _ = random_problem(8, 3, sequences=9)
+    objective = ChainObjective(layout, data, l1=0.5)
+    begin = SparseWeights(np.empty(0, np.int64), np.empty(0))
+    falls = []
+    monkeypatch.setattr(
+        "textmill.sequence.training.algorithms.calibrated_rate", lambda *a, fall, **o: falls.append(fall) or 0.1
+    )
+    by_itself = SGDL1().train(objective, begin, Session(epochs, 0.0, 3, never))
+    given = SGDL1(eta0=0.1, alpha=(0.9**30) ** (1 / epochs)).train(objective, begin, Session(epochs, 0.0, 3, never))
+    assert by_itself.weights.tobytes() == given.weights.tobytes()
+    assert falls == pytest.approx([0.9**30])
+
+
 def test_owlqn_without_a_penalty_is_lbfgs():
     layout, data, _ = random_problem(8, 3, sequences=9)
     begin = SparseWeights(np.empty(0, np.int64), np.empty(0))
@@ -539,7 +554,7 @@ def test_the_calibrated_rate_is_better_than_half_and_twice_of_it(factor, l1, l2,
         )  # fmt: skip
         return value_of(layout, sample, result.features, result.weights, l1 / 3, l2 / 3)
 
-    rate = calibrated_rate(layout, data, l1=l1, l2=l2, alpha=alpha, random_state=7, n_jobs=1) / (2 if alpha else 1)
+    rate = calibrated_rate(layout, data, l1=l1, l2=l2, fall=alpha**8, random_state=7, n_jobs=1)
     assert np.log2(rate / 0.1) == pytest.approx(round(np.log2(rate / 0.1)))
     assert (rate > 0.1) == (factor <= 1)
     best = after_eight_passes(rate)
@@ -557,15 +572,15 @@ def test_a_rate_is_tried_on_an_eighth_of_the_sequences(sequences, tried, monkeyp
 
     monkeypatch.setattr("textmill.sequence.training.online.select_sequences", select)
     layout, data, _ = random_problem(1, 2, sequences=sequences, longest=1)
-    calibrated_rate(layout, data, l1=0.1, l2=0.0, alpha=0.9, random_state=0, n_jobs=1)
+    calibrated_rate(layout, data, l1=0.1, l2=0.0, fall=0.1, random_state=0, n_jobs=1)
     assert sizes == [tried]
 
 
 def test_a_rate_is_looked_for_in_a_range():
     layout, data = scaled_problem(1e6)
-    assert 5e-10 < calibrated_rate(layout, data, l1=0.0, l2=0.1, alpha=0.0, random_state=0, n_jobs=1) <= 2e-9
+    assert 5e-10 < calibrated_rate(layout, data, l1=0.0, l2=0.1, fall=0.0, random_state=0, n_jobs=1) <= 2e-9
     layout, data = scaled_problem(1e-4)
-    assert 50 < calibrated_rate(layout, data, l1=0.0, l2=0.1, alpha=0.0, random_state=0, n_jobs=1) < 100
+    assert 50 < calibrated_rate(layout, data, l1=0.0, l2=0.1, fall=0.0, random_state=0, n_jobs=1) < 100
 
 
 def test_the_trace_of_the_cumulative_penalty():

@@ -19,7 +19,8 @@ class Kind(NamedTuple):
     options: tuple[str, ...]
 
 
-_CHAIN = ("start_label", "features", "fine_tune", "hash_bits", "model", "cluster", "counts", "syntax", "format")
+_TRAINING = ("fine_tune", "rate", "stages", "model", "cluster", "counts")
+_CHAIN = ("start_label", "features", "hash_bits", "syntax", "format", *_TRAINING)
 _HIDDEN = ("states", "order", "start", "noise", "restarts")
 _SEGMENTS = ("max_length", "filter_recall", "history", "preset", "keep_long", "word_list")
 
@@ -124,14 +125,22 @@ class ModelOptions:
     ) -> Any:  # fmt: skip
         """The tagger, not yet trained; `chain` are parameters that only chains of labels have."""
         options = {field.name: getattr(self, field.name) for field in fields(self)}
-        also = {"syntax": tests.syntax != "textmill", "format": tests.format != "columns", "hash_bits": hash_bits}
+        also = {
+            "syntax": tests.syntax != "textmill",
+            "format": tests.format != "columns",
+            "hash_bits": hash_bits,
+            "rate": training.rate,
+        }
         check_kind_options(training.kind, {**options, **also})
         if training.kind == "semimarkov":
             return self._segments(tests, training, **shared)
         own = {name: options[name] for name in _HIDDEN if options[name] is not None}
         if "states" in own:
             own["states"] = states_of(own["states"])
-        return training.tagger(tests.encoder(hash_bits), **(chain or {}), **own, **shared)
+        encoder, chain = tests.encoder(hash_bits), dict(chain or {})
+        if (every := chain.pop("stages", None)) is not None:
+            encoder, chain["stages"] = staged(encoder, every)
+        return training.tagger(encoder, **chain, **own, **shared)
 
     def _segments(self, tests: Any, training: Any, **shared: Any) -> Any:
         from textmill.corpus import open_lines
@@ -161,6 +170,18 @@ class ModelOptions:
             tolerance=training.tolerance,
             **shared,
         )
+
+
+def staged(encoder: Any, every: int) -> tuple[Any, Any]:
+    """The encoder with the patterns that contain no other, and stages that add the others."""
+    from textmill.sequence import nest_patterns
+
+    if encoder.patterns is None:
+        raise typer.BadParameter("--stages adds the patterns of a file one after the other; pass -p FILE")
+    if encoder.hash_bits is not None:
+        raise typer.BadParameter("--stages needs the names of tests; leave out --hash-bits")
+    first, stages = nest_patterns(encoder.patterns, every, syntax=encoder.syntax, source=encoder.source)
+    return type(encoder)(**{**encoder.get_params(deep=False), "patterns": first}), stages
 
 
 def states_of(text: str) -> int | dict[str, int]:

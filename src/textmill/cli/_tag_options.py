@@ -64,6 +64,13 @@ _L2 = Annotated[
 _MaxIter = Annotated[
     int | None, typer.Option(rich_help_panel="Training", help="Maximum number of iterations or epochs.")
 ]
+_Rate = Annotated[
+    float | None,
+    typer.Option(
+        rich_help_panel="Training",
+        help="First learning rate of sgd_l1 and sgd_l2; default: the best of several on a part of the data.",
+    ),
+]
 _Tolerance = Annotated[
     float | None,
     typer.Option(
@@ -128,8 +135,23 @@ class Training:
     algorithm: _Algorithm = None
     l1: _L1 = None
     l2: _L2 = None
+    rate: _Rate = None
     max_iter: _MaxIter = None
     tolerance: _Tolerance = None
+
+    def chosen(self) -> Any:
+        """The algorithm: its name, or an object with the rate."""
+        from textmill.model import check_range
+        from textmill.sequence import ALGORITHMS
+
+        name = self.algorithm or KINDS[self.kind].algorithm
+        if self.rate is None:
+            return name
+        if name not in ("sgd_l1", "sgd_l2"):
+            raise typer.BadParameter(f"--rate is of sgd_l1 and sgd_l2; {name} has no learning rate")
+        check_range("rate", self.rate, above=0)
+        algorithm: Any = ALGORITHMS[name]
+        return algorithm(eta0=self.rate)
 
     def tagger(self, encoder: Any, **parameters: Any) -> Any:
         """The tagger, not yet trained."""
@@ -139,7 +161,7 @@ class Training:
         check_choice("kind", self.kind, TAGGERS)
         return TAGGERS[self.kind](
             encoder=encoder,
-            algorithm=self.algorithm or KINDS[self.kind].algorithm,
+            algorithm=self.chosen(),
             l1=self.l1,
             l2=self.l2,
             max_iter=self.max_iter,

@@ -56,6 +56,14 @@ def train(
     fine_tune: Annotated[
         int, typer.Option(help="Number of L-BFGS iterations on the remaining weights at the end.")
     ] = 0,
+    stages: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Begin with patterns that contain no other. Every N iterations add the next larger ones, their tests "
+            "only where the smaller pattern's test has a weight.",
+        ),
+    ] = None,
     model: Annotated[Path | None, typer.Option(help="Tagger to start from; its labels and patterns are kept.")] = None,
     resume: Annotated[
         Path | None,
@@ -88,7 +96,7 @@ def train(
     from textmill.progress import shown_by
     from textmill.sequence import TrainingTable, draw_training, hold_out, read_tagger, summary_of, write_training_log
 
-    chain = {"start_label": start_label, "features": features, "fine_tune": fine_tune}
+    chain = {"start_label": start_label, "features": features, "fine_tune": fine_tune, "stages": stages}
     check_kind_options(training.kind, {**chain, "model": model, "cluster": cluster, "counts": counts})
     data = tests.read(source)
     apart = tests.read(dev) if dev is not None else None

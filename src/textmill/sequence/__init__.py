@@ -145,7 +145,7 @@ if TYPE_CHECKING:
     from textmill.sequence.latent import LatentCRF
     from textmill.sequence.machines import tagger_machine, token_symbol
     from textmill.sequence.markov import ConditionalMarkov
-    from textmill.sequence.patterns import SYNTAXES, Command, Pattern, parse_patterns
+    from textmill.sequence.patterns import SYNTAXES, Command, Pattern, nest_patterns, parse_patterns
     from textmill.sequence.probability_files import ItemSet, read_probabilities
     from textmill.sequence.pruning import PruningReport, compare_pruning
     from textmill.sequence.reports import (
@@ -375,6 +375,7 @@ __all__ = [
     "label_text",
     "markov_steps",
     "most_probable_states",
+    "nest_patterns",
     "normalized",
     "parse_patterns",
     "parse_segment_patterns",
@@ -461,7 +462,7 @@ __getattr__, __dir__ = deferred(
         "latent": "LatentCRF",
         "machines": "tagger_machine token_symbol",
         "markov": "ConditionalMarkov",
-        "patterns": "SYNTAXES Command Pattern parse_patterns",
+        "patterns": "SYNTAXES Command Pattern nest_patterns parse_patterns",
         "probability_files": "ItemSet read_probabilities",
         "pruning": "PruningReport compare_pruning",
         "reports": "SegmentSummary TrainingSummary TrainingTable draw_training summary_of write_training_log",

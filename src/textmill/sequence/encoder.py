@@ -143,6 +143,7 @@ class Encoder(Estimator, Model):
         chosen = by_default if self.patterns is None else self.patterns
         patterns = [] if chosen is None else parse_patterns(chosen, syntax=self.syntax, source=self.source)
         self._compiled = _Compiled(patterns, self.syntax, self.function) if patterns else None
+        self._links = []
         self.patterns_ = [pattern.text for pattern in patterns]
         self._tests = native.Tests()
         self.width_ = 0
@@ -186,8 +187,8 @@ class Encoder(Estimator, Model):
         """Add patterns and the tests that all patterns make on X; known tests keep their numbers.
 
         New tests must occur `min_count` times in X. `parents` gives for each new pattern the number of an older one
-        (counted from 0, over all patterns): a test is then made only where the older pattern's test is already known
-        and, by `active` [tests], has a weight.
+        (counted from 0, over all patterns): a test is then made, in this and in later calls, only where the older
+        pattern's test is already known and, by `active` [tests], has a weight.
 
         >>> encoder = Encoder(patterns=["u:1=%x[0,0]"]).fit(["ab"])
         >>> data = encoder.extend_encode(["ab", "cb"], ["u:2=%x[-1,0]%x[0,0]"], parents=[0])
@@ -203,7 +204,9 @@ class Encoder(Estimator, Model):
         new = parse_patterns(patterns, syntax=self.syntax) if patterns else []
         if len(parents) not in (0, len(new)):
             raise DataError(f"there are {len(new)} new patterns but {len(parents)} parents; give one or None for each")
-        links = [-1] * len(old) + [-1 if parent is None else parent for parent in parents or [None] * len(new)]
+        before_these = getattr(self, "_links", [])  # tests of older patterns, too, only under their parents
+        links = before_these + [-1] * (len(old) - len(before_these))
+        links += [-1 if parent is None else parent for parent in parents or [None] * len(new)]
         for child, parent in enumerate(links):
             if not -1 <= parent < child:
                 raise DataError(f"parent {parent} of pattern {child} must be a pattern before it")
@@ -216,6 +219,7 @@ class Encoder(Estimator, Model):
             data = self._encode(X, "fresh", active)
         finally:
             self._compiled = None  # parents matter only while tests are added
+        self._links = links
         self.patterns_ = [pattern.text for pattern in (*old, *new)]
         self._take_tests()
         return data if self.min_count == 1 else self._cut(data, before)

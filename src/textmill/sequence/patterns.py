@@ -31,9 +31,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from textmill.errors import DataError
-from textmill.model import check_choice
+from textmill.model import check_choice, check_range
 
-__all__ = ["SYNTAXES", "Command", "Pattern", "boundaries", "parse_patterns", "pieces"]
+__all__ = ["SYNTAXES", "Command", "Pattern", "boundaries", "nest_patterns", "parse_patterns", "pieces"]
 
 SYNTAXES = ("textmill", "wapiti", "crf++")
 
@@ -110,6 +110,41 @@ def parse_patterns(
     if not parsed:
         raise DataError("there are no patterns; write at least one, such as u:w=%x[0,0]", source=source)
     return parsed
+
+
+def nest_patterns(
+    patterns: str | Iterable[str], every: int, *, syntax: str = "textmill", source: str | None = None
+) -> tuple[list[str], list[tuple[int, list[str], list[int | None]]]]:
+    """Patterns to begin with, and stages for the others, as `CRF(stages=...)` takes them.
+
+    A pattern contains another one if it has all its commands and more, and at least its kinds of weights. The first
+    patterns contain none; after `every` iterations come those that contain only these, and so on. The parent of a
+    pattern is the largest one that it contains.
+
+    >>> nest_patterns(["*", "*:1=%x[0,0]", "*:3=%x[-1,0]%x[0,0]%x[1,0]"], 10)
+    (['*', '*:1=%x[0,0]'], [(10, ['*:3=%x[-1,0]%x[0,0]%x[1,0]'], [1])])
+    """
+    check_range("every", every, at_least=1, whole=True)
+    parsed = parse_patterns(patterns, syntax=syntax, source=source)
+    commands = [{part for part in pattern.parts if isinstance(part, Command)} for pattern in parsed]
+    levels, parents = [0] * len(parsed), [-1] * len(parsed)
+    for child in sorted(range(len(parsed)), key=lambda i: len(commands[i])):
+        for other in range(len(parsed)):
+            inside = commands[other] < commands[child] and parsed[other].kind & parsed[child].kind == parsed[child].kind
+            if not (commands[other] and inside):
+                continue
+            levels[child] = max(levels[child], levels[other] + 1)
+            if parents[child] < 0 or len(commands[other]) > len(commands[parents[child]]):
+                parents[child] = other
+    order = sorted(range(len(parsed)), key=levels.__getitem__)  # in which the patterns are numbered
+    number = {pattern: i for i, pattern in enumerate(order)}
+    by_level = [[i for i in order if levels[i] == level] for level in range(max(levels) + 1)]
+    if len(by_level) == 1:
+        fault = "no pattern contains another one, so there are no stages; write patterns such as %x[0,0] and"
+        raise DataError(f"{fault} %x[-1,0]%x[0,0]", source=source)
+    first, *later = ([parsed[i].text for i in level] for level in by_level)
+    links: list[list[int | None]] = [[number[parents[i]] for i in level] for level in by_level[1:]]
+    return first, [(every * k, texts, own) for k, (texts, own) in enumerate(zip(later, links, strict=True), 1)]
 
 
 def boundaries(syntax: str) -> tuple[list[str], list[str]]:

@@ -53,7 +53,7 @@ from textmill.sequence.segment_learning import learn_tests
 from textmill.sequence.segment_patterns import PRESETS, CompiledSegments, parse_segment_patterns, segment_patterns
 from textmill.sequence.training.algorithms import Algorithm, SparseWeights, algorithm_of
 from textmill.sequence.training.batch import Snapshot
-from textmill.sequence.training.run import Run
+from textmill.sequence.training.run import PATIENCE, Run
 from textmill.sequence.word_lists import WordLists
 
 __all__ = ["HISTORIES", "LongSegments", "SemiMarkovCRF", "entity_history", "plain_labels"]
@@ -229,8 +229,8 @@ class SemiMarkovCRF(Classifier, Model):
     ) -> Self:
         """Learn from sequences of tokens and their IOB2 tags.
 
-        With development sequences the run stops when 100 minus their F1 levels off (`early_stopping`), and the weights
-        of the best iteration are kept. `checkpoint` is a file that the run is saved in and goes on from.
+        With development sequences the run stops when the best F1 is ten iterations old (`early_stopping`), and the
+        weights of the best iteration are kept. `checkpoint` is a file that the run is saved in and goes on from.
         """
         self._check()
         X, y = _sequences(X), [list(tags) for tags in y]
@@ -248,7 +248,7 @@ class SemiMarkovCRF(Classifier, Model):
             tolerance=1e-4 if tolerance is None else tolerance,
             seed=seed_of(self.random_state, 0),
             error=self._development_error(X_dev, y_dev),
-            plateau=early_stopping or Plateau(),
+            plateau=early_stopping or PATIENCE,
             checkpoint=checkpoint,
         )
         result = run.train(SparseWeights(np.empty(0, np.int64), np.empty(0)))

@@ -32,7 +32,7 @@ from textmill.sequence.features import FeatureLayout
 from textmill.sequence.training.algorithms import ALGORITHMS, Algorithm, SparseWeights, algorithm_of
 from textmill.sequence.training.batch import Result, Snapshot
 from textmill.sequence.training.objective import ChainObjective, seen_features
-from textmill.sequence.training.run import CLOCKS, Run
+from textmill.sequence.training.run import CLOCKS, PATIENCE, Run
 from textmill.sequence.upgrades import upgrade_tagger
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Course:
 class TrainableChain(ChainModel):
     """A chain model that is trained: subclasses say what is minimised."""
 
-    patience: ClassVar[Plateau] = Plateau()  # when training stops early if nothing else is asked for
+    patience: ClassVar[Plateau] = PATIENCE  # when training stops early if nothing else is asked for
     format_version: ClassVar[int] = 2
     layout: ClassVar[dict[str, str]] = {"trace_": "iteration: float64"}
     parts: ClassVar[dict[str, str]] = {"encoder": "sequence.Encoder"}
@@ -152,9 +152,9 @@ class TrainableChain(ChainModel):
     ) -> Self:
         """Learn from labeled sequences; a label may be None, then it is summed over (owlqn, lbfgs, rprop).
 
-        With development sequences the run stops when their token error levels off, by default when it differs by less
-        than 0.02 percentage points over 5 iterations (`early_stopping`, a rule of `textmill.optimize`), and the weights
-        of the lowest error are kept. `sample_weight` has one number >= 0 per row. `start` is a fitted model to begin
+        With development sequences the run stops when their token error no longer falls, by default when the lowest is
+        ten iterations old (`early_stopping`, a rule of `textmill.optimize`), and the weights of the lowest error are
+        kept. `sample_weight` has one number >= 0 per row. `start` is a fitted model to begin
         with: its labels stay, its tests are joined by those of X. `checkpoint` is a file that the run is saved in and,
         when it exists, goes on from; later stages add .2, .3 to its name. `cluster` is the address or the client of a
         Dask cluster whose workers share the sequences (owlqn, lbfgs, rprop).

@@ -37,7 +37,7 @@ from textmill.sequence.training.batch import (
 )
 from textmill.sequence.training.blocks import BlockState, block_tests, train_blocks
 from textmill.sequence.training.objective import ChainObjective
-from textmill.sequence.training.online import OnlineState, calibrated_rate, train_perceptron, train_sgd
+from textmill.sequence.training.online import FALL, OnlineState, calibrated_rate, train_perceptron, train_sgd
 
 __all__ = [
     "ALGORITHMS",
@@ -293,15 +293,15 @@ class CG(Algorithm):
 class SGDL1(Algorithm):
     """Stochastic gradient with a cumulative L1 penalty, at the rates eta0 alpha^epoch.
 
-    eta0, the first rate (None: calibrated on a sample); alpha, its decay; window, epochs over which the change of the
-    objective is measured.
+    eta0, the first rate (None: calibrated on a sample); alpha, its decay (None: what makes it fall to 4 % of the first
+    over the epochs of the run); window, epochs over which the change of the objective is measured.
 
     >>> SGDL1(eta0=0.2)
-    SGDL1(eta0=0.2, alpha=0.9, window=5)
+    SGDL1(eta0=0.2, alpha=None, window=5)
     """
 
     eta0: float | None = None
-    alpha: float = 0.9
+    alpha: float | None = None
     window: int = 5
 
     name: ClassVar[str] = "sgd_l1"
@@ -309,12 +309,15 @@ class SGDL1(Algorithm):
     default_max_iter: ClassVar[int] = 30
 
     def __post_init__(self) -> None:
-        check_range("alpha", self.alpha, above=0, at_most=1)
+        if self.alpha is not None:
+            check_range("alpha", self.alpha, above=0, at_most=1)
         _check_rate(self.eta0, self.window)
 
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
         """Train in epochs, in a new random order each."""
-        return _sgd(objective, start, session, self.eta0, self.alpha, self._stopping(session, window=self.window))
+        epochs = max(session.max_iter, 1)
+        alpha = FALL ** (1.0 / epochs) if self.alpha is None else self.alpha
+        return _sgd(objective, start, session, self.eta0, alpha, self._stopping(session, window=self.window))
 
 
 @dataclass(frozen=True)
@@ -471,7 +474,7 @@ def _sgd(
         data,
         l1=l1,
         l2=l2,
-        alpha=alpha,
+        fall=alpha ** max(session.max_iter, 1),
         random_state=session.seed,
         n_jobs=objective.threads,
         owner=objective.owner,

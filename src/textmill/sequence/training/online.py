@@ -7,9 +7,10 @@ and a run that finds the checkpoint before it comes to the same end.
 
     eta_j = eta0 alpha^(j / N)         SGD with L1        eta_j = eta0 / (1 + eta0 l2 j / N)         SGD with L2
 
-eta0 is calibrated on an eighth of the sequences, from 4 to 300: 0.1 doubled or halved as long as the objective after
-eight passes improves. The usual four rates so cost as much as four epochs. With L1 a run takes twice the best of them:
-its rates fall by alpha, and over more epochs than eight it ends lower with one that is slower to settle.
+With L1 the rate falls to FALL of the first one over the epochs of the run, however many they are: a run that ends
+while its rate is high ends with weights that still jump about. eta0 is calibrated on an eighth of the sequences, from 4
+to 300: 0.1 doubled or halved as long as the objective improves after eight passes, over which the rate falls as in the
+whole run. The usual four rates so cost as much as four epochs.
 References: Tsuruoka, Tsujii & Ananiadou (2009); Bottou (2004); Collins (2002).
 """
 
@@ -33,12 +34,12 @@ from textmill.sequence.training.batch import Result, Snapshot, Watch, nonzero_we
 from textmill.sequence.training.latent import LatentObjective
 from textmill.sequence.training.objective import ChainObjective, select_sequences
 
-__all__ = ["OnlineState", "calibrated_rate", "train_perceptron", "train_sgd", "training_data"]
+__all__ = ["FALL", "OnlineState", "calibrated_rate", "train_perceptron", "train_sgd", "training_data"]
 
 
 SHARE = 8  # of how many sequences one is in the sample on which the learning rate is tried
 LEAST_SAMPLE, SAMPLE = 4, 300  # sequences in the sample, at least and at most
-LONGER = 2.0  # the best first rate of a whole run with L1, divided by that of the passes over the sample
+FALL = 0.9**30  # the last rate of a run with L1, as a share of the first
 PASSES = 8  # over the sample: after a single one a rate that is too small looks best
 LEAST_RATE, MOST_RATE = 1e-9, 100.0  # the range in which it is looked for
 CALL = 1000  # sequences of one native call: a fraction of a second
@@ -173,12 +174,15 @@ def calibrated_rate(
     *,
     l1: float,
     l2: float,
-    alpha: float,
+    fall: float,
     random_state: int,
     n_jobs: int,
     owner: Ids | None = None,
 ) -> float:
-    """A first learning rate, from the best on a sample: doubled or halved from 0.1 while the objective improves."""
+    """The best first learning rate on a sample: doubled or halved from 0.1 while the objective improves.
+
+    `fall` is the last rate of a run as a share of the first, 0 for the rates of L2.
+    """
     rng = np.random.default_rng([random_state, 0])
     chosen = np.zeros(data.sequences, bool)
     size = min(SAMPLE, max(LEAST_SAMPLE, data.sequences // SHARE))
@@ -192,7 +196,7 @@ def calibrated_rate(
         objective = ChainObjective(layout, sample, **terms)
     else:
         objective = LatentObjective(layout, sample, owner, **terms)
-    rates = {"alpha": alpha, "l1": l1 * share, "l2": l2 * share}
+    rates = {"alpha": fall ** (1.0 / PASSES), "l1": l1 * share, "l2": l2 * share}
 
     def after_passes(eta0: float) -> float:
         state = OnlineState.fresh(layout, None, l1 > 0)
@@ -214,7 +218,7 @@ def calibrated_rate(
             best, value, tried = tried, now, tried * factor
         if best != first:
             break
-    return LONGER * best if alpha else best
+    return best
 
 
 def _snapshot(state: OnlineState, w: Floats) -> Snapshot:

@@ -1,9 +1,10 @@
 """One training run of a chain model: what is measured on the way, when it stops early, which weights remain.
 
 After every iteration (epoch, sweep) the model says how many labels of its development sequences the weights so far get
-wrong, if it has any (`error`). The run stops when that levels off (`Plateau`), and its result are the weights with the
-lowest error, not the last ones. An error that has not moved since the first iteration has not levelled off: where most
-labels are alike, the first weights give every token the same one for a while. Fine-tuning is L-BFGS on the weights w
+wrong, if it has any (`error`). The run stops when the lowest error is ten iterations old (`PATIENCE`, or another
+`Plateau`), and its result are the weights with the lowest error, not the last ones. An error that has not moved since
+the first iteration has not levelled off: where most labels are alike, the first weights give every token the same one
+for a while. Fine-tuning is L-BFGS on the weights w
 that are not zero: their number cannot grow. Some L2 in the place of L1 pulls w as a whole towards zero as strongly, or
 a few good steps would fit what L1 kept out:
 
@@ -39,9 +40,10 @@ from textmill.sequence.training.algorithms import Algorithm, Session, SparseWeig
 from textmill.sequence.training.batch import Result, Snapshot, Watch
 from textmill.sequence.training.objective import ChainObjective
 
-__all__ = ["CLOCKS", "Run"]
+__all__ = ["CLOCKS", "PATIENCE", "Run"]
 
 CLOCKS = ("seconds", "cpu_seconds")  # of an entry of the log: since the run began, on the wall and of all cores here
+PATIENCE = Plateau(window=11, tolerance=0.0, falling=True)  # none of the last ten errors is below all before them
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class Run:
     seed: int = 0
     fine_tune: int = 0
     error: Callable[[Snapshot], float] | None = None  # in percent, on development sequences
-    plateau: Plateau = field(default_factory=Plateau)
+    plateau: Plateau = PATIENCE
     tests: Callable[[], tuple[Ids, Ids]] | None = None
     checkpoint: str | os.PathLike[str] | None = None
     log: list[dict[str, float]] = field(default_factory=list)
@@ -148,7 +150,8 @@ class Run:
 
     def _moved(self, errors: list[float]) -> bool:
         """Has training reached the development error at all? One of 0 need not move."""
-        return errors[-1] == 0.0 or max(errors) - min(errors) >= self.plateau.tolerance
+        change = max(errors) - min(errors)
+        return errors[-1] == 0.0 or (change > 0.0 and change >= self.plateau.tolerance)
 
     def _signature(self) -> str:
         """What must be the same for a run to go on from a checkpoint."""
