@@ -16,6 +16,7 @@ Four kinds of rows, for every problem of bench/_crf_problems.py, all on one thre
     PROBLEM/10, SGD | BCD               the same after 30 epochs of SGD with L1, after 10 sweeps of blocks, and the
                                         seconds, Wapiti's with the labelling that follows each of its iterations, and
                                         to Wapiti's objective by SGD
+    PROBLEM/10, BCD, L1 | L2            10 sweeps of blocks and 100 iterations of OWL-QN (L1) or L-BFGS (L2), both ours
 
 OWL-QN has l1 = 0.5 and l2 = 1e-5, over all features against Wapiti and over the features seen against CRFsuite;
 L-BFGS has l2 = 1. The objectives of OWL-QN and L-BFGS do not depend on the machine; those of Wapiti's SGD do, a
@@ -37,8 +38,9 @@ from bench._crf_peers import WapitiGradient, crfsuite_evaluation, crfsuite_run, 
 from bench._crf_problems import PROBLEMS, Problem, problem
 from bench.harness import Job, Options
 from textmill.optimize import Stopping, minimize_owlqn
-from textmill.sequence import Encoded, Encoder, FeatureLayout
+from textmill.sequence import LBFGS, OWLQN, Encoded, Encoder, FeatureLayout
 from textmill.sequence.training import batch
+from textmill.sequence.training.algorithms import Session, SparseWeights
 from textmill.sequence.training.blocks import BlockState, block_tests, train_blocks
 from textmill.sequence.training.objective import ChainObjective, seen_features
 from textmill.sequence.training.online import FALL, OnlineState, calibrated_rate, train_sgd
@@ -56,7 +58,7 @@ VARIANTS = (
     "look every 4",
     "look every 16",
 )
-EPOCHS, SWEEPS = 30, 10
+EPOCHS, SWEEPS, ITERATIONS = 30, 10, 100
 EVALUATIONS = 5  # of which the fastest counts
 SHORT = 2.0  # seconds: a run that takes less is done three times, on either side, and the fastest counts
 
@@ -101,6 +103,15 @@ def jobs(options: Options) -> list[Job]:
                 _final(f"{name}/10, SGD, {EPOCHS} epochs", tenth.sgd, functools.partial(tenth.wapiti_final, "sgd-l1")),
                 _final(f"{name}/10, BCD, {SWEEPS} sweeps", tenth.bcd, functools.partial(tenth.wapiti_final, "bcd")),
             ]
+            rows += [
+                _final(
+                    f"{name}/10, BCD, {SWEEPS} sweeps, {penalty}",
+                    functools.partial(tenth.bcd, l1),
+                    functools.partial(tenth.quasi_newton, l1),
+                    f"{method}, {ITERATIONS} iterations",
+                )
+                for penalty, l1, method in (("L1", L1, "OWL-QN"), ("L2", 0.0, "L-BFGS"))
+            ]
     return rows
 
 
@@ -124,12 +135,12 @@ def _gradient(name: str, runs: _Runs, kind: str) -> Job:
     )
 
 
-def _final(name: str, ours: Callable[[], Final], peer: Callable[[], Final]) -> Job:
+def _final(name: str, ours: Callable[[], Final], peer: Callable[[], Final], peer_name: str = "Wapiti") -> Job:
     return Job(
         name,
         lambda: ours().objective,
         lambda: peer().objective,
-        "Wapiti",
+        peer_name,
         lambda: (
             f"{100 * (ours().objective / peer().objective - 1):+.2f} %; {ours().seconds:.2f} and "
             f"{peer().seconds:.2f} s: {peer().seconds / ours().seconds:.1f}x{ours().time_to(peer().objective)}"
@@ -289,20 +300,32 @@ class _Runs:
             start = time.process_time() - seconds  # the objective is for the table
             return False
 
-        train_sgd(layout, data, OnlineState.fresh(layout, None, True), l1=L1, l2=0.0, eta0=eta0, alpha=FALL ** (1 / EPOCHS),
-                  random_state=0, stopping=Stopping(tolerance=0.0, max_iter=EPOCHS), watch=watch)  # fmt: skip
+        train_sgd(layout, data, OnlineState.fresh(layout, None, True), l1=L1, l2=0.0, eta0=eta0,
+                  alpha=FALL ** (1 / EPOCHS), random_state=0,
+                  stopping=Stopping(tolerance=0.0, max_iter=EPOCHS), watch=watch)  # fmt: skip
         return Final(*epochs[-1], tuple(epochs))
 
     @functools.cache  # noqa: B019
-    def bcd(self) -> Final:
+    def bcd(self, l1: float = L1) -> Final:
         """Our objective after the sweeps of blocks."""
         layout, data, encoder = self.all_features
         state = BlockState(np.zeros(layout.size), [])
         stopping = Stopping(tolerance=0.0, max_iter=SWEEPS)
         start = time.process_time()
-        train_blocks(layout, data, block_tests(layout, *encoder.numbers()), state, l1=L1, l2=L2,
+        train_blocks(layout, data, block_tests(layout, *encoder.numbers()), state, l1=l1, l2=L2 if l1 else 1.0,
                      random_state=0, n_jobs=1, stopping=stopping, watch=lambda done: False)  # fmt: skip
         return Final(state.objectives[-1], time.process_time() - start)
+
+    @functools.cache  # noqa: B019
+    def quasi_newton(self, l1: float) -> Final:
+        """Our objective after the iterations of OWL-QN, or of L-BFGS without an L1 penalty."""
+        layout, data, _ = self.all_features
+        objective = ChainObjective(layout, data, l1=l1, l2=L2 if l1 else 1.0, n_jobs=1)
+        session = Session(ITERATIONS, 0.0, 0, lambda done: False)
+        start = time.process_time()
+        none = SparseWeights(np.empty(0, np.int64), np.empty(0))
+        result = (OWLQN if l1 else LBFGS)(gradient_tolerance=0.0).train(objective, none, session)
+        return Final(result.objectives[-1], time.process_time() - start)
 
     @functools.cache  # noqa: B019
     def wapiti_final(self, algorithm: str) -> Final:

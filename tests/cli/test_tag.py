@@ -308,3 +308,50 @@ def test_labels_of_greatest_expected_f(folder: Path, capsys: pytest.CaptureFixtu
     assert len(plain.splitlines()) == len(eager.splitlines())
     _, errors = said(capsys, "label", folder / "m.mill", TEST, "--maximise", "f1", "--scores", code=1)
     assert "maximise has one answer" in errors
+
+
+def test_a_learning_rate_is_that_of_the_algorithm(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from textmill.sequence import SGDL1
+
+    train = ["train", TRAIN, "-p", folder / "patterns.txt", "--max-iter", 2, "-o", tmp_path / "m.mill"]
+    said(capsys, *train, "--algorithm", "sgd_l1", "--rate", 0.25)
+    assert read_tagger(tmp_path / "m.mill").algorithm == SGDL1(eta0=0.25)
+    for wrong, fault, code in (
+        (["--rate", 0.25], "--rate is of sgd_l1 and sgd_l2; owlqn has no learning rate", 2),
+        (["--rate", 0.25, "--kind", "semimarkov"], "--rate is not an option of --kind semimarkov but of crf", 2),
+        (["--algorithm", "sgd_l2", "--rate", 0], "--rate must be a number above 0, got 0", 1),
+    ):
+        _, err = said(capsys, *train, *wrong, code=code)
+        assert fault in err
+
+
+def test_stages_add_larger_patterns_where_smaller_ones_have_a_weight(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patterns = tmp_path / "patterns.txt"
+    patterns.write_text("b\nu:1=%x[0,0]\nu:2=%x[-1,0]/%x[0,0]\nu:3=%x[-1,0]/%x[0,0]/%x[1,0]\n")
+    train = ["train", TRAIN, "-p", patterns, "--max-iter", 35, "--counts", "-o", tmp_path / "m.mill"]
+
+    def tests(*options: object) -> list[int]:
+        out, _ = said(capsys, *train, *options)
+        return [int(line.split("\t")[0]) for line in out.splitlines()[1:5]]
+
+    whole, staged = tests(), tests("--stages", 15)
+    assert staged[:2] == whole[:2]
+    assert 0 < staged[2] < whole[2]
+    assert 0 < staged[3] < whole[3] / 2
+    assert read_tagger(tmp_path / "m.mill").stages == [
+        (15, ["u:2=%x[-1,0]/%x[0,0]"], [1]),
+        (30, ["u:3=%x[-1,0]/%x[0,0]/%x[1,0]"], [2]),
+    ]
+    for wrong, fault, code in (
+        (["--stages", 20], "--max-iter", 1),
+        (["--stages", 0], "must be a whole number at least 1, got 0", 1),
+        (["--stages", 5, "--hash-bits", 10], "--stages needs the names of tests; leave out --hash-bits", 2),
+    ):
+        _, err = said(capsys, *train, *wrong, code=code)
+        assert fault in err
+    _, err = said(capsys, "train", TRAIN, "--stages", 5, "-o", tmp_path / "m.mill", code=2)
+    assert "--stages adds the patterns of a file one after the other; pass -p FILE" in err
