@@ -208,7 +208,7 @@ def test_another_encoding_is_asked_for_and_read(forms: Path, run) -> None:  # ty
             ["vocab", "build", "quoted.tsv"],
             "TSV has no quotes; if this file has them, pass --format csv, --delimiter '\\t'",
         ),
-        (["vocab", "build", "a.jsonl", "--format", "docx"], "format must be one of csv"),
+        (["vocab", "build", "a.jsonl", "--format", "docx"], "format must be one of conll"),
         (["vocab", "build", "a.jsonl", "--ngrams", "many"], "--ngrams must be a range such as 1-3"),
         (["vocab", "build", "a.jsonl", "--ngrams", "3-1"], "of --ngrams must be"),
         (

@@ -152,9 +152,9 @@ def test_files_of_crfsuite_and_crfpp_are_trained_on(tmp_path: Path, capsys: pyte
         ("a DT B-NP\nb NN\n", PATTERNS, "train.txt:2: found 2 columns, expected 3"),
         ("a\n", PATTERNS, "train.txt:1: found one column"),
         ("", PATTERNS, "train.txt: there are no sequences"),
-        ("a DT X\n", "u:%x[0,7]\n", "patterns.txt:1) asks for column 7"),
-        ("a DT X\n", 'u:%m[0,0,"["]\n', "is no regular expression"),
-        ("a DT X\n", "b\nq:%x[0,0]\n", "patterns.txt:2: pattern 'q:%x[0,0]' must begin with u, b or *"),
+        ("a DT X\nb DT Y\nc DT X\n", "u:%x[0,7]\n", "patterns.txt:1) asks for column 7"),
+        ("a DT X\nb DT Y\nc DT X\n", 'u:%m[0,0,"["]\n', "is no regular expression"),
+        ("a DT X\nb DT Y\nc DT X\n", "b\nq:%x[0,0]\n", "patterns.txt:2: pattern 'q:%x[0,0]' must begin with u, b or *"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -173,7 +173,7 @@ def test_bad_input_is_one_line(
 def test_other_columns_than_in_training_are_refused(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "wide.txt").write_text("a b c d\n")
+    (tmp_path / "wide.txt").write_text("a b c d\nb c d e\n")
     _, err = said(capsys, "label", folder / "m.mill", tmp_path / "wide.txt", code=1)
     assert "tokens have 4 columns, but those learnt from had 2" in err
     _, err = said(

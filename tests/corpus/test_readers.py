@@ -85,7 +85,7 @@ def test_an_open_file_is_read_as_its_name_says(tmp_path):
 def test_an_unknown_format_is_an_error_that_lists_the_formats(tmp_path):
     with pytest.raises(DataError, match=r"x\.docx: binary data, not text"):
         list(read_records(write(tmp_path / "x.docx", b"PK\x03\x04...")))
-    with pytest.raises(ValueError, match=r"format must be one of csv, .* not 'docx'"):
+    with pytest.raises(ValueError, match=r"format must be one of conll, conllu, csv, .* not 'docx'"):
         list(read_records(tmp_path / "x.docx", format="docx"))
 
 

@@ -29,9 +29,12 @@ def compile_words(
 
     Example: textmill fst lexicon words.txt -o words.fst
     """
+    from textmill.errors import DataError
     from textmill.fst import GrowingLexicon, read_fst, read_lexicon, write_fst
 
     machine = read_lexicon(words, token_type=token_type, weights=weights, errors=errors)
+    if not machine.num_arcs:
+        raise DataError("there are no words; give one per line", source=words)
     if extend:
         growing = GrowingLexicon(read_fst(extend), token_type=token_type)
         added = growing.merge(machine)

@@ -17,6 +17,7 @@ __all__ = [
     "Json",
     "JsonLines",
     "Keep",
+    "LabelColumn",
     "MaxDf",
     "MaxIter",
     "MinCount",
@@ -48,6 +49,12 @@ Jobs = Annotated[int | None, typer.Option(help="Number of threads; default: all 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
 Keep = Annotated[int | None, typer.Option(help="Keep only the most frequent terms, this many of them.")]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Column of CoNLL-U that holds the labels, such as upos; of other columns it is the last."
+    ),
+]
 MaxDf = Annotated[str, typer.Option(help="Leave out terms in more documents: a number, or a share such as 0.1.")]
 MaxIter = Annotated[int, typer.Option(help="Maximum number of iterations.")]
 MinCount = Annotated[int, typer.Option(help="Leave out terms that occur less often.")]

@@ -23,7 +23,7 @@ T = TypeVar("T")
 _Format = Annotated[
     str | None,
     typer.Option(
-        help="Format of the input: csv, html, jsonl, parquet, review, tsv, txt, wikipedia, xml; default: recognise it."
+        help="Format of the input: conllu, csv, html, jsonl, parquet, review, tsv, txt, wikipedia, xml; default: tell."
     ),
 ]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]

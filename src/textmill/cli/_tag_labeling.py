@@ -10,7 +10,7 @@ import typer
 
 from textmill.cli._json import json_line
 
-__all__ = ["SearchOptions", "certified_lines"]
+__all__ = ["SearchOptions", "certified_lines", "read_tokens"]
 
 BATCH = 1000  # sequences labelled together
 
@@ -57,11 +57,43 @@ class SearchOptions:
         return self.search
 
 
-def certified_lines(tagger: Any, source: str, format: str, options: Any, searching: SearchOptions) -> Iterator[str]:  # noqa: A002
+def read_tokens(tagger: Any, source: Any, label_column: str | None = None) -> Any:
+    """The sentences to label, with their lines; an error for text that was not cut into words."""
+    from textmill.corpus import check_tagged, read_tagged
+    from textmill.sequence import SemiMarkovCRF
+
+    if isinstance(tagger, SemiMarkovCRF):
+        names = [name for name in tagger.segment_labels_.tolist() if name != "O"]
+        width, labels = tagger.width_, {"O", *(f"{place}-{name}" for name in names for place in "BIESLU")}
+    else:
+        width, labels = tagger.encoder_.width_, set(tagger.classes_.tolist())
+        width = 0 if _reads_words_only(tagger) else width
+    sentences = read_tagged(source, label_column=label_column, keep_lines=True)
+    return check_tagged(sentences, labels, width=width) if _reads_columns(tagger) else sentences
+
+
+def _reads_words_only(tagger: Any) -> bool:
+    """Whether the patterns of a tagger read nothing but the first column, so that it does without the others."""
+    from textmill.errors import DataError
+    from textmill.sequence import check_words_only
+
+    try:
+        check_words_only(tagger)
+    except DataError:
+        return False
+    return True
+
+
+def _reads_columns(tagger: Any) -> bool:
+    """Whether a tagger reads columns; the columns of one without patterns are tests, as many as a token has."""
+    encoder = getattr(tagger, "encoder_", None)
+    return encoder is None or bool(encoder.patterns_)
+
+
+def certified_lines(tagger: Any, source: Any, format: str, options: Any, searching: SearchOptions) -> Iterator[str]:  # noqa: A002
     """A JSON line per sequence: tokens, labellings with probabilities, certificate."""
     from itertools import islice
 
-    from textmill.corpus import read_columns
     from textmill.errors import DataError
     from textmill.progress import track
     from textmill.sequence import SearchLimits, split_sentence
@@ -69,7 +101,7 @@ def certified_lines(tagger: Any, source: str, format: str, options: Any, searchi
     if format != "columns" or options.scores or options.posterior or options.maximise or options.search == "viterbi":
         raise DataError("--certificates goes with columns, --search, -k, --constrain and limits only")
     limits = SearchLimits(searching.max_expansions, searching.max_paths, searching.max_seconds)
-    sentences = iter(track(read_columns(source), "labelling", unit="sequences"))
+    sentences = iter(track(read_tokens(tagger, source), "labelling", unit="sequences"))
     while batch := list(islice(sentences, BATCH)):
         split = [split_sentence(tagger, sentence, options.constrain) for sentence in batch]
         answers = tagger.predict_certified(

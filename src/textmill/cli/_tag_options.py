@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from textmill.cli._options import LabelColumn
 from textmill.cli._tag_kinds import KINDS
 
 __all__ = ["Format", "Tests", "Training"]
@@ -89,12 +90,19 @@ class Tests:
     format: Format = "columns"
     min_count: _MinCount = 1
     document: _Document = None
+    label_column: LabelColumn = None
 
     def read(self, source: Any) -> Any:
         """The labeled sequences of a file."""
         from textmill.sequence import read_labeled
 
-        return read_labeled(source, format=self.format, document=self.document)
+        return read_labeled(source, format=self.format, document=self.document, label_column=self.label_column)
+
+    def read_training(self, source: Any) -> Any:
+        """The same of a file to learn from, whose labels must have something to learn."""
+        from textmill.sequence import check_labels
+
+        return check_labels(self.read(source), source)
 
     def encoder(self, hash_bits: int | None = None) -> Any:
         """The encoder, not yet fitted."""

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Json
+from textmill.cli._options import Json, LabelColumn
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._tables import Printed
+from textmill.cli._tag_labeling import read_tokens
 
 __all__ = ["candidates", "forest", "lengths"]
 
@@ -24,6 +25,7 @@ def candidates(
         float | None, typer.Option(help="Log-odds from which candidates are kept, instead of --recall.")
     ] = None,
     document: Annotated[str | None, typer.Option(metavar="MARK", help="Beginning of lines between documents.")] = None,
+    label_column: LabelColumn = None,
     k: Annotated[int, typer.Option("-k", help="Number of lost segments to show.")] = 10,
     plot: Annotated[Path | None, figure_option("Draw candidates kept against recall to this file.")] = None,
     json: Json = False,
@@ -33,11 +35,11 @@ def candidates(
     Example: textmill tag candidates train.txt --dev dev.txt --recall 0.99 --plot curve.svg
     """
     from textmill.plot import lines, save
-    from textmill.sequence import CandidateFilter, read_labeled
+    from textmill.sequence import CandidateFilter, check_labels, read_labeled
 
-    data = read_labeled(source, document=document)
+    data = check_labels(read_labeled(source, document=document, label_column=label_column), source)
     chosen = CandidateFilter(max_length=max_length, recall=recall, threshold=threshold).fit(data.X, data.y)
-    judged = data if dev is None else read_labeled(dev, document=document)
+    judged = data if dev is None else read_labeled(dev, document=document, label_column=label_column)
     audit = chosen.audit(judged.X, judged.y)
     if plot is not None:
         points = chosen.curve(judged.X, judged.y)
@@ -82,7 +84,7 @@ def forest(
 
     Example: textmill tag forest names.mill news.txt --to dot --packing packed -o forest.dot
     """
-    from textmill.corpus import read_columns, writer
+    from textmill.corpus import writer
     from textmill.errors import DataError
     from textmill.model import check_choice, check_range, load
     from textmill.sequence import (
@@ -100,7 +102,7 @@ def forest(
     check_choice("to", to, ("sizes", "dot", "amis"))
     check_choice("packing", packing, PACKINGS)
     tagger: Any = load(model, expect=SemiMarkovCRF)
-    sentences = [seen_columns(sentence, tagger.width_) for sentence in read_columns(source)]
+    sentences = [seen_columns(sentence, tagger.width_) for sentence in read_tokens(tagger, source)]
     if to == "amis":
         write_amis(forest_events(tagger, sentences, packing=packing), output)
         return

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Jobs, Json, JsonLines, Seed
+from textmill.cli._options import Jobs, Json, JsonLines, LabelColumn, Seed
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
 from textmill.cli._tag_kinds import KINDS, ModelOptions, check_kind_options, states_of
+from textmill.cli._tag_labeling import read_tokens
 from textmill.cli._tag_options import Tests, Training
 
 app = typer.Typer(add_completion=False)
@@ -29,6 +30,7 @@ def states(
     tags: Annotated[
         int | None, typer.Option(metavar="COLUMN", help="Column with tags of the words, counted from 0; default: none.")
     ] = None,
+    label_column: LabelColumn = None,
     min_count: Annotated[int, typer.Option(help="Leave out words that occur less often.")] = 15,
     k: Annotated[int, typer.Option("-k", help="Number of words and tests per state.")] = 3,
     report: Annotated[
@@ -48,7 +50,7 @@ def states(
     if not isinstance(tagger, LatentCRF):
         raise DataError(f"{model}: this tagger has no hidden states; train one with --kind latent")
     tagger.set_params(n_jobs=jobs)
-    data = read_labeled(source)
+    data = read_labeled(source, label_column=label_column)
     width = len(data.X[0].columns)
     if tags is not None and not 0 <= tags < width:
         raise DataError(f"--tags {tags}: the data have the columns 0 to {width - 1} before the label")
@@ -83,17 +85,16 @@ def explain(
 
     Example: textmill tag explain chunks.mill news.txt -k 3
     """
-    from textmill.corpus import read_columns
     from textmill.sequence import explain_labels, read_segment_tagger, read_tagger, split_sentence
 
     by_segments = read_segment_tagger(model)
     if by_segments is not None:
         by_segments.set_params(n_jobs=jobs)
-        _explain_segments(by_segments, read_columns(source), k, json)
+        _explain_segments(by_segments, read_tokens(by_segments, source), k, json)
         return
     tagger: Any = read_tagger(model)
     tagger.set_params(n_jobs=jobs)
-    sentences = list(read_columns(source))
+    sentences = list(read_tokens(tagger, source))
     answers = explain_labels(tagger, [split_sentence(tagger, sentence, False)[0] for sentence in sentences], k=k)
     columns = {"token": "", "label": "", "probability": ".4f", "other": "", "lead": ".3f", "tests": ""}
     table = Printed(columns, json=json)
@@ -166,7 +167,7 @@ def tune(
         raise typer.BadParameter("--refit trains the tagger that is written; give --output, too")
     values = _grid(grid or ["l2=0.1,0.3,1,3,10"])
     check_kind_options(training.kind, values)
-    data = tests.read(source)
+    data = tests.read_training(source)
     if dev is None:
         data, apart = hold_out(data, 0.1, random_state=seed)
     else:
@@ -219,10 +220,12 @@ def compare(
 
     Example: textmill tag compare latent.tagged crf.tagged
     """
-    from textmill.corpus import read_columns
-    from textmill.sequence import compare_columns
+    from textmill.corpus import read_tagged
+    from textmill.sequence import check_predicted, compare_columns
 
-    sentences = [list(read_columns(source)) for source in (first, second)]
+    sentences = [list(read_tagged(source, labels=True)) for source in (first, second)]
+    for some, source in zip(sentences, (first, second), strict=True):
+        check_predicted(some, source)
     comparison = compare_columns(*sentences, resamples=resamples, random_state=seed)
     typer.echo(json_line(comparison.to_json()) if json else comparison.report())
 

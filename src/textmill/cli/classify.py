@@ -330,6 +330,10 @@ def decode(
     sets = read_probabilities(
         probabilities, probability_field=probability_field, set_field=set_field, positive=positive
     )
+    if not sets:
+        raise DataError(
+            "there are no probabilities; give one per line, or JSON lines with a field", source=probabilities
+        )
     score = utility or f"f{1.0 if beta is None else beta:g}"
     decoded = decode_sets([one.p for one in sets], score, micro=micro, at_most=at_most)
     columns = {"label": "", "probability": ".4f", "id": ""}

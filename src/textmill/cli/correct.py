@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from textmill.cli._json import json_line
+from textmill.cli._lines import read_lines, record_line
 from textmill.cli._lm_options import Sources
-from textmill.cli._options import Jobs, JsonLines, Seed, answers
+from textmill.cli._options import Jobs, JsonLines, Seed, TextField, answers
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, with_options
 
@@ -58,28 +59,33 @@ def apply_model(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Written by `textmill correct train`.")],
     source: Annotated[str, typer.Argument(metavar="[TEXT]", help="The text, a file or - for stdin.")] = "-",
     output: Annotated[str, output_option("File to write; - for stdout.")] = "-",
+    text_field: TextField = None,
     json: JsonLines = False,
     jobs: Jobs = None,
 ) -> None:
     """Replace the misspelt words of a text, line by line.
 
+    Of JSONL, CSV and Parquet the text of each record is corrected, and a line of JSON written with all its fields.
+
     Example: echo "the wether was diffrent" | textmill correct apply corrector.mill
     """
     from itertools import islice
 
-    from textmill.corpus import open_lines, writer
+    from textmill.corpus import writer
     from textmill.model import load
     from textmill.progress import track
     from textmill.tasks import SpellingCorrector
 
     corrector = load(model, expect=SpellingCorrector).set_params(n_jobs=jobs)
-    lines = (line for _, line in track(open_lines(source), "correcting", unit="lines"))
+    lines = track(read_lines(source, text_field), "correcting", unit="lines")
     with writer(output) as out:
-        while texts := list(islice(lines, 2000)):
+        while documents := list(islice(lines, 2000)):
+            texts = [document.text for document in documents]
             if not json:
-                out.write("".join(f"{text}\n" for text in corrector.predict(texts)))
+                for document, text in zip(documents, corrector.predict(texts), strict=True):
+                    out.write(f"{text}\n" if document.plain else record_line(document, **{text_field or "text": text}))
                 continue
-            for text, changes in zip(texts, corrector.corrections(texts), strict=True):
+            for document, changes in zip(documents, corrector.corrections(texts), strict=True):
                 rows = [
                     {
                         "start": change.start,
@@ -90,7 +96,7 @@ def apply_model(
                     }
                     for change in changes
                 ]
-                out.write(json_line({"text": text, "corrections": rows}) + "\n")
+                out.write(record_line(document, corrections=rows))
 
 
 @app.command()

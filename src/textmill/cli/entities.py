@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line, json_page
-from textmill.cli._options import Jobs, Json, JsonLines, answers
+from textmill.cli._lines import holds_records, record_line
+from textmill.cli._options import Jobs, Json, JsonLines, LabelColumn, TextField, answers
 from textmill.cli._outputs import further_output, output_option
 from textmill.cli._tables import Printed
 
@@ -40,6 +41,7 @@ def train(
     tune: Annotated[bool, typer.Option("--tune", help="Try settings on --dev and keep the best (counted).")] = False,
     document: _Document = "-DOCSTART-",
     encoding: _Encoding = "utf-8",
+    label_column: LabelColumn = None,
     jobs: Jobs = None,
 ) -> None:
     """Train a recognizer on tagged sentences; the model file holds everything needed to label further text.
@@ -51,11 +53,12 @@ def train(
 
     if tune and dev is None:
         raise typer.BadParameter("--tune needs --dev, a tagged file to try settings on")
-    X, y = read_entities(data, document=document, encoding=encoding)
+    reading: dict[str, Any] = {"document": document, "encoding": encoding, "label_column": label_column}
+    X, y = read_entities(data, **reading)
     model = EntityRecognizer(
         preset=preset, language=language, phrases=phrases, default_label=default_label, n_jobs=jobs
     )
-    held_out = None if dev is None else read_entities(dev, document=document, encoding=encoding)
+    held_out = None if dev is None else read_entities(dev, **reading)
     if tune and held_out is not None:
         model, tried = tune_entities(model, X, y, *held_out)
         table = Printed({"setting": "", "value": "", "f1": ".4f", "better": ""})
@@ -82,25 +85,32 @@ def label(
     json: JsonLines = False,
     document: _Document = "-DOCSTART-",
     encoding: _Encoding = "utf-8",
+    text_field: TextField = None,
     jobs: Jobs = None,
 ) -> None:
     """Label sentences: the columns of the input and one more with tags, or the names as JSON.
 
+    Of CoNLL-U the words are labelled. Of JSONL, CSV and Parquet the text of each record is labelled as running text,
+    and the record written with its names.
+
     Example: textmill entities label names.mill esp.testb -o esp.labeled
     """
-    from textmill.corpus import read_columns, writer
+    from textmill.corpus import check_tagged, open_source, read_tagged, writer
     from textmill.model import load
     from textmill.tasks.entities import EntityRecognizer, label_entities
 
     recognizer: Any = load(model, expect=EntityRecognizer)
     recognizer.set_params(n_jobs=jobs)
-    with writer(output) as out:
+    with open_source(data, encoding=encoding, text_field=text_field) as opened, writer(output) as out:
         lines: Iterable[str]
-        if text:
-            lines = _names_of_text(recognizer, data, encoding, json)
+        if holds_records(opened):
+            lines = _labeled_records(recognizer, opened.documents())
+        elif text:
+            lines = _names_of_text(recognizer, opened.stream, encoding, json)
         else:
-            sentences = read_columns(data, document=document, encoding=encoding)
-            lines = _labeled_lines(label_entities(recognizer, sentences), json)
+            sentences = read_tagged(opened, document=document, encoding=encoding)
+            tags = {"O", *(f"{place}-{name}" for name in recognizer.classes_.tolist() for place in "BIESLU")}
+            lines = _labeled_lines(label_entities(recognizer, check_tagged(sentences, tags)), json)
         for line in lines:
             out.write(line + "\n")
 
@@ -113,6 +123,7 @@ def evaluate(
     json: Json = False,
     document: _Document = "-DOCSTART-",
     encoding: _Encoding = "utf-8",
+    label_column: LabelColumn = None,
     jobs: Jobs = None,
 ) -> None:
     """Score a model on tagged sentences: extraction, classification, and both together, as conlleval counts.
@@ -124,7 +135,7 @@ def evaluate(
 
     recognizer: Any = load(model, expect=EntityRecognizer)
     recognizer.set_params(n_jobs=jobs)
-    X, y = read_entities(data, document=document, encoding=encoding)
+    X, y = read_entities(data, document=document, encoding=encoding, label_column=label_column)
     result = evaluate_entities(recognizer, X, y)
     if report is not None:
         entity_report(result).write(report)
@@ -198,7 +209,16 @@ def _labeled_lines(labeled: Iterable[Any], json: bool) -> Iterator[str]:
         yield ""
 
 
-def _names_of_text(recognizer: Any, data: str, encoding: str, json: bool) -> Iterator[str]:
+def _labeled_records(recognizer: Any, documents: Iterable[Any]) -> Iterator[str]:
+    """A line of JSON for each record: its fields, and the names in its text."""
+    from textmill.tasks.entities import label_running_text
+
+    for document in documents:
+        names = label_running_text(recognizer, document.text)
+        yield record_line(document, entities=[name._asdict() for name in names]).rstrip("\n")
+
+
+def _names_of_text(recognizer: Any, data: Any, encoding: str, json: bool) -> Iterator[str]:
     from textmill.corpus import read_text
     from textmill.tasks.entities import label_running_text
 

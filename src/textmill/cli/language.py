@@ -376,13 +376,14 @@ def edit(
 
     Example: textmill language edit mine.mill --set ahoj:cs=2.0 -o edited.mill
     """
+    from textmill.corpus import open_lines
     from textmill.readable import counted
     from textmill.tasks.language import apply_patch, diff_models, with_lists
 
     before = _open(model, False, None)
     after = before
     if patch is not None:
-        after = apply_patch(after, patch.read_text(encoding="utf-8").splitlines(), source=str(patch))
+        after = apply_patch(after, (line for _, line in open_lines(patch)), source=str(patch))
     if change:
         after = apply_patch(after, [_change(text) for text in change], source="--set")
     if black_list is not None or white_list:
@@ -558,4 +559,6 @@ def _change(text: str) -> str:
 
 
 def _lines(path: Path) -> list[str]:
-    return [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    from textmill.corpus import open_lines
+
+    return [line.strip() for _, line in open_lines(path) if line.strip()]

@@ -79,12 +79,12 @@ def score(
 
     language = read_model(model, tokenizer=cutting.words())
     scores = language.scores(cutting.sentences(reading.documents(sources, by_line=True)))
+    perplexity, without_unknown = scores.perplexity(), scores.perplexity(unknown=False)
     rows = zip(scores.log_probability.tolist(), scores.words.tolist(), scores.unknown.tolist(), strict=True)
     table = Printed({"log10": ".4f", "words": "", "unknown": ""}, json=json)
     for log_probability, words, unknown in rows:
         table.row(log10=log_probability, words=words, unknown=unknown)
     table.header()
-    perplexity, without_unknown = scores.perplexity(), scores.perplexity(unknown=False)
     if json:
         typer.echo(json_line({"perplexity": perplexity, "perplexity_without_unknown": without_unknown}))
     else:

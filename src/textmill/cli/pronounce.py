@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Errors, Jobs, Json, JsonLines, MinCount, Seed, answers
+from textmill.cli._lines import check_words, read_lines, record_fields
+from textmill.cli._options import Errors, Jobs, Json, JsonLines, MinCount, Seed, TextField, answers
 from textmill.cli._outputs import figure_option, further_output, output_option
+from textmill.cli._reading import at_least_one
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -65,10 +67,13 @@ def train(
 
     Example: textmill pronounce train french.tsv -o french.mill
     """
+    from textmill.errors import DataError
     from textmill.readable import counted
     from textmill.tasks.pronunciation import PronunciationModel, find_overlap, group_entries, model_size, read_rules
 
     entries = _read(lexicon, format, stress, errors)
+    if len(entries) == 1:
+        raise DataError(f"{entries[0].word!r} is the only word; a model learns from many, one per line", source=lexicon)
     apart = None if dev is None else _read(dev, format, stress, errors)
     if apart is not None:
         both = find_overlap(entries, apart)
@@ -137,21 +142,24 @@ def apply(
     scores: Annotated[bool, typer.Option("--scores", help="Add probabilities.")] = False,
     alignment: Annotated[bool, typer.Option("--alignment", help="Show which letter gave which phoneme.")] = False,
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    text_field: TextField = None,
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
     """Pronounce words, one per line: word, tab, phonemes.
 
+    The text of a record of JSONL, CSV or Parquet is one word; the record is written as a line of JSON with phonemes.
+
     Example: echo texte | textmill pronounce apply french.mill -
     """
-    from textmill.corpus import open_lines, writer
+    from textmill.corpus import writer
 
     pronouncer = _load(model, jobs)
     with writer(output) as file:
         for source in words or ["-"]:
-            batch: list[str] = []
-            for _, line in open_lines(source):
-                batch.append(line.strip())
+            batch: list[Any] = []
+            for document in check_words(read_lines(source, text_field), pronouncer.letters_.to_list()):
+                batch.append(document)
                 if len(batch) == _BATCH:
                     _say(pronouncer, batch, k, scores, alignment, json, file)
                     batch = []
@@ -177,11 +185,17 @@ def evaluate(
 
     Example: textmill pronounce evaluate french.mill test.tsv --show-errors
     """
+    from textmill.errors import DataError
     from textmill.plot import save
     from textmill.tasks.pronunciation import context_errors, evaluate_pronunciations, model_size, word_interval
 
     pronouncer = _load(model, jobs)
     entries = _read(lexicon, format, stress, errors)
+    sounds = set(pronouncer.sounds_.to_list())
+    if entries and all(sounds.isdisjoint(entry.phonemes) for entry in entries):
+        shown = " ".join(entries[0].phonemes[:5])
+        fault = f"no phoneme is one of the model, such as {shown!r}; are words and phonemes in the right columns?"
+        raise DataError(fault, source=lexicon, line=entries[0].line)
     counts = evaluate_pronunciations(pronouncer, entries)
     facts = counts.to_dict() | {"nodes": pronouncer.tree_.n_nodes_, "bytes": model_size(pronouncer)}
     if intervals:
@@ -420,7 +434,7 @@ def harvest(
     from textmill.readable import counted
     from textmill.tasks.pronunciation import ask_program, harvest_lexicon, read_words, write_lexicon
 
-    words = read_words(text)
+    words = list(at_least_one(read_words(text), "words", text))
     options: dict[str, Any] = {} if vowels is None else {"vowels": vowels or None}
     answers_of = ask_program(oracle, sorted(set(words)))
     harvested = harvest_lexicon(
@@ -455,20 +469,22 @@ def sample(
 _BATCH = 1 << 16  # words pronounced together
 
 
-def _say(pronouncer: Any, words: list[str], k: int, scores: bool, alignment: bool, json: bool, file: Any) -> None:
+def _say(pronouncer: Any, documents: list[Any], k: int, scores: bool, alignment: bool, json: bool, file: Any) -> None:
     """Write the pronunciations of a batch of words."""
-    if not words:
+    if not documents:
         return
+    words = [document.text.strip() for document in documents]
     links = [a.text() for a in pronouncer.targets(words)] if alignment else None
     if k == 1 and not scores:
         rows = [[(line, None)] for line in pronouncer.predict_lines(words)]
     else:
         rows = [[(" ".join(s.phonemes), s.probability) for s in own] for own in pronouncer.nbest(words, k)]
-    for i, (word, soundings) in enumerate(zip(words, rows, strict=True)):
+    for i, (word, document, soundings) in enumerate(zip(words, documents, rows, strict=True)):
+        fields = {"word": word} if document.plain else record_fields(document)
         for rank, (phonemes, probability) in enumerate(soundings):
             own = links[i] if links is not None and rank == 0 else None
-            if json:
-                facts: dict[str, Any] = {"word": word, "phonemes": phonemes}
+            if json or not document.plain:
+                facts: dict[str, Any] = {**fields, "phonemes": phonemes}
                 facts |= {"probability": probability} if scores else {}
                 facts |= {"alignment": own} if own is not None else {}
                 file.write(json_line(facts) + "\n")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed
+from textmill.cli._lines import holds_records, record_line
+from textmill.cli._options import Cluster, Jobs, Json, JsonLines, LabelColumn, Seed, TextField
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
 from textmill.cli._tag_kinds import ModelOptions, check_kind_options
-from textmill.cli._tag_labeling import SearchOptions, certified_lines
+from textmill.cli._tag_labeling import SearchOptions, certified_lines, read_tokens
 from textmill.cli._tag_options import Format, Tests, Training
 from textmill.cli._tag_segments import candidates, forest, lengths
 from textmill.cli._tag_tools import app as tools
@@ -98,7 +100,7 @@ def train(
 
     chain = {"start_label": start_label, "features": features, "fine_tune": fine_tune, "stages": stages}
     check_kind_options(training.kind, {**chain, "model": model, "cluster": cluster, "counts": counts})
-    data = tests.read(source)
+    data = tests.read_training(source)
     apart = tests.read(dev) if dev is not None else None
     if held_out is not None:
         _refuse_both(dev)
@@ -141,6 +143,8 @@ def label(
         bool, typer.Option("--join-lines", help="Line ends of running text end no sentence; blank lines do.")
     ] = False,
     encoding: Annotated[str, typer.Option(help="Encoding of running text.")] = "utf-8",
+    text_field: TextField = None,
+    label_column: LabelColumn = None,
     repair: Annotated[
         str | None,
         typer.Option(metavar="SCHEME", help="Repair ill-formed tags: IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1."),
@@ -170,6 +174,8 @@ def label(
 ) -> None:
     """Label one token per line, or running text; the label is appended to the line.
 
+    Of CoNLL-U the words are labelled: word, the right label by --label-column, label. Of JSONL, CSV and Parquet the
+    text of each record is labelled as running text, and the record written with its sentences and spans.
     With --text --json every sentence is a line: begin, end, text and spans, each with begin, end, label and text.
     Places are numbers of characters from the beginning of the text.
 
@@ -177,7 +183,8 @@ def label(
     """
     import warnings
 
-    from textmill.corpus import read_columns, writer
+    from textmill.corpus import open_source, writer
+    from textmill.errors import DataError
     from textmill.model import check_choice
     from textmill.progress import track
     from textmill.sequence import (
@@ -206,28 +213,37 @@ def label(
         maximise=maximise,
         search=searching.checked(tagger),
     )
-    columns = "-" if source is None else source
-    if text is not None:
-        if source is not None or format != "columns" or options != LabelingOptions():
-            raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
-        texts = _labeled_text(tagger, text, encoding, join_lines, json, repairs)
-    elif searching.certificates:
-        texts = certified_lines(tagger, columns, format, options, searching)
-    elif spans or by_segments is not None:
-        if json or join_lines or format != "columns" or repairs is not None:
-            raise typer.BadParameter("spans are of columns; leave out --json, --join-lines, --format and --repair")
-        sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
-        texts = (label_spans if spans else label_segments)(tagger, sentences, options)
-    elif json or join_lines:
-        raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
-    elif format == "columns":
-        sentences = track(read_columns(columns, keep_lines=True), "labelling", unit="sequences")
-        texts = label_sentences(tagger, _warned(tagger, sentences), options, repair=repairs)
-    else:
-        label = label_attributes if format == "crfsuite" else label_tests
-        texts = label(tagger, columns, options, repair=repairs)
-    with writer(output) as out:
-        out.writelines(texts)
+    with ExitStack() as stack:
+        columns: Any = "-" if source is None else source
+        if text is None and format == "columns":
+            columns = stack.enter_context(open_source(columns, text_field=text_field))
+        if text is not None:
+            if source is not None or format != "columns" or options != LabelingOptions():
+                raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
+            texts = _labeled_text(tagger, text, encoding, join_lines, json, repairs)
+        elif format == "columns" and holds_records(columns):
+            if options != LabelingOptions() or spans:
+                raise typer.BadParameter("texts of records go with --join-lines, --text-field and --repair only")
+            if by_segments is not None:
+                raise DataError("a tagger of segments labels columns, not texts; give one token per line")
+            texts = _labeled_records(tagger, columns.documents(), join_lines, repairs)
+        elif searching.certificates:
+            texts = certified_lines(tagger, columns, format, options, searching)
+        elif spans or by_segments is not None:
+            if json or join_lines or format != "columns" or repairs is not None:
+                raise typer.BadParameter("spans are of columns; leave out --json, --join-lines, --format and --repair")
+            sentences = track(read_tokens(tagger, columns, label_column), "labelling", unit="sequences")
+            texts = (label_spans if spans else label_segments)(tagger, sentences, options)
+        elif json or join_lines:
+            raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
+        elif format == "columns":
+            sentences = track(read_tokens(tagger, columns, label_column), "labelling", unit="sequences")
+            texts = label_sentences(tagger, _warned(tagger, sentences), options, repair=repairs)
+        else:
+            label = label_attributes if format == "crfsuite" else label_tests
+            texts = label(tagger, columns, options, repair=repairs)
+        with writer(output) as out:
+            out.writelines(texts)
     if repairs is not None:
         warnings.warn(str(repairs), stacklevel=1)
 
@@ -264,10 +280,11 @@ def evaluate(
 
     Example: textmill tag evaluate news.tagged --chunks --intervals
     """
-    from textmill.corpus import read_columns
+    from textmill.corpus import read_tagged
     from textmill.model import check_range
     from textmill.sequence import (
         FIGURES,
+        check_predicted,
         column_errors,
         errors_by_kind,
         evaluate_boundaries,
@@ -276,7 +293,8 @@ def evaluate(
     )
 
     check_range("k", k, at_least=1, whole=True)
-    sentences = list(read_columns(source))
+    sentences = list(read_tagged(source, labels=True))
+    check_predicted(sentences, source)
     scores = evaluate_columns(sentences, chunks=chunks)
     kinds = errors_by_kind(column_errors(sentences, chunks=chunks)) if show_errors else {}
     figures = [name for name in FIGURES if scores.chunks is not None or name.endswith("error")]
@@ -358,12 +376,12 @@ def repair(
     """
     import warnings
 
-    from textmill.corpus import read_columns, writer
+    from textmill.corpus import read_tagged, writer
     from textmill.sequence import TagRepairs, repair_lines
 
     repairs = TagRepairs(scheme)
     with writer(output) as out:
-        out.writelines(repair_lines(read_columns(source, keep_lines=True), repairs))
+        out.writelines(repair_lines(read_tagged(source, keep_lines=True, labels=True), repairs))
     warnings.warn(str(repairs), stacklevel=1)
 
 
@@ -457,7 +475,7 @@ def path(
     from textmill.progress import all_or_nothing
     from textmill.sequence import evaluate_tags
 
-    data = tests.read(source)
+    data = tests.read_training(source)
     apart = tests.read(dev) if dev is not None else None
     tagger = training.tagger(tests.encoder(), n_jobs=jobs)
     columns = {"l1": ".6g", "active": "", "objective": ".6g"} | ({"token error": ".4%"} if apart is not None else {})
@@ -492,7 +510,7 @@ def crossval(
     from textmill.sequence import cross_validate
 
     tagger = own.tagger(tests, training, n_jobs=jobs, random_state=seed)
-    data = tests.read(source)
+    data = tests.read_training(source)
     scores = cross_validate(tagger, data.X, data.y, k=folds, early_stopping=not train_on_all, random_state=seed)
     whole = sum(scores[1:], scores[0])
     if json:
@@ -524,6 +542,22 @@ def _labeled_text(
         else:
             words = (sentence.text[a - sentence.begin : b - sentence.begin] for a, b in sentence.tokens)
             yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
+
+
+def _labeled_records(
+    tagger: Any, documents: Iterable[Any], join_lines: bool, repair: Callable[[list[str]], list[str]] | None
+) -> Iterator[str]:
+    """A line of JSON for each record: its fields, and the sentences of its text with their spans."""
+    from textmill.progress import track
+    from textmill.sequence import label_text
+
+    for document in track(documents, "labelling", unit="records"):
+        labeled = label_text(tagger, document.text, join_lines=join_lines, repair=repair)
+        sentences = [
+            {"begin": one.begin, "end": one.end, "text": one.text, "spans": [span._asdict() for span in one.spans]}
+            for one in labeled
+        ]
+        yield record_line(document, sentences=sentences)
 
 
 def _warned(tagger: Any, sentences: Any) -> Iterator[Any]:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Errors, Jobs, Json, JsonLines, Seed, answers
+from textmill.cli._lines import check_words, read_lines, record_fields
+from textmill.cli._options import Errors, Jobs, Json, JsonLines, Seed, TextField, answers
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._tables import Printed
 
@@ -115,19 +116,24 @@ def apply_model(
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Answer training words from memory.")] = True,
     source_language: Annotated[str, typer.Option(help="For XML.")] = "Source",
     target_language: Annotated[str, typer.Option(help="For XML.")] = "Target",
+    text_field: TextField = None,
     jobs: Jobs = None,
     json: JsonLines = False,
 ) -> None:
     """Transcribe words, one line per output: word, tab, output.
 
+    The text of a record of JSONL, CSV or Parquet is one word; the record is written as a line of JSON with its outputs.
+
     Example: textmill transcribe apply names.mill words.txt -k 3 --scores
     """
-    from textmill.corpus import open_lines, writer
+    from textmill.corpus import writer
     from textmill.tasks.transcription import write_results
 
     transcriber = _load(model, jobs)
-    lines = [line.split("\t")[0].strip() for _, line in open_lines(words)]
-    inputs = [line for line in lines if line]
+    documents = [document for document in read_lines(words, text_field) if _word_of(document)]
+    for _ in check_words(documents, transcriber.letters_.to_list()):
+        pass
+    inputs = [_word_of(document) for document in documents]
     best = transcriber.predict_best(inputs, k, cached=cache)
     if output.endswith(".xml"):
         rows = [[one.output for one in row] for row in best]
@@ -141,8 +147,8 @@ def apply_model(
         )
         return
     with writer(output) as out:
-        for word, row in zip(inputs, best, strict=True):
-            if json:
+        for document, word, row in zip(documents, inputs, best, strict=True):
+            if json or not document.plain:
                 entries = [
                     {
                         "output": one.output,
@@ -152,7 +158,8 @@ def apply_model(
                     }
                     for one in row
                 ]
-                out.write(json_line({"word": word, "outputs": entries}) + "\n")
+                facts = {"word": word} if document.plain else record_fields(document)
+                out.write(json_line({**facts, "outputs": entries}) + "\n")
                 continue
             for one in row:
                 fields = [word, _text(one.output)]
@@ -384,6 +391,12 @@ def _read(source: str, outputs: str | None, errors: str, *, like: Any = None) ->
     if like.text_output_:
         return Pairs(pairs.words, ["".join(one) for one in pairs.outputs])
     return Pairs(pairs.words, [[one] if isinstance(one, str) else one for one in pairs.outputs])
+
+
+def _word_of(document: Any) -> str:
+    """The word of a line, before a tab, or of a record."""
+    text: str = document.text
+    return text.split("\t")[0].strip()
 
 
 def _rows(pairs: Any) -> list[tuple[Any, Any]]:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Errors, Jobs, Json, answers
+from textmill.cli._lines import read_lines, record_line
+from textmill.cli._options import Errors, Jobs, Json, TextField, answers
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import at_least_one
 from textmill.cli._tables import Printed
@@ -61,6 +62,7 @@ def parse(
         str, typer.Argument(metavar="SENTENCES", help="One sentence per line, words between blanks; - for stdin.")
     ] = "-",
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    text_field: TextField = None,
     tagged: Annotated[bool, typer.Option("--tagged", help="Words have their tags: dogs/NNS bark/VBP.")] = False,
     k: Annotated[int, answers("Number of trees of each sentence; more than 1 adds numbers and scores.")] = 1,
     max_words: Annotated[
@@ -71,6 +73,8 @@ def parse(
 ) -> None:
     """Write the best tree of each sentence, one per line.
 
+    The text of a record of JSONL, CSV or Parquet is one sentence; the record is written as JSON, with its tree.
+
     Example: echo "the dogs bark" | textmill trees parse grammar.mill -
     """
     from textmill.corpus import writer
@@ -79,16 +83,18 @@ def parse(
     grammar = _load(model, jobs)
     if max_words is not None:
         grammar.set_params(max_words=max_words)
-    lines = list(at_least_one(_sentences(sentences, tagged), "sentences", [sentences]))
-    words, tags = [line[0] for line in lines], [line[1] for line in lines] if tagged else None
+    lines = list(at_least_one(_sentences(sentences, text_field, tagged), "sentences", [sentences]))
+    words, tags = [line[1] for line in lines], [line[2] for line in lines] if tagged else None
     with writer(output) as out:
         if k == 1:
-            for tree in track(grammar.stream(words, tags), "parsing", total=len(words), unit="sentences"):
-                out.write(f"{tree}\n")
+            trees = track(grammar.stream(words, tags), "parsing", total=len(words), unit="sentences")
+            for (document, *_), tree in zip(lines, trees, strict=True):
+                out.write(f"{tree}\n" if document.plain else record_line(document, tree=str(tree)))
             return
-        for number, best in enumerate(grammar.k_best(words, k, tags), 1):
+        for number, ((document, *_), best) in enumerate(zip(lines, grammar.k_best(words, k, tags), strict=True), 1):
             for tree, score in best:
-                out.write(f"{number}\t{score:.4f}\t{tree}\n")
+                row = f"{number}\t{score:.4f}\t{tree}\n"
+                out.write(row if document.plain else record_line(document, tree=str(tree), score=score))
 
 
 @app.command()
@@ -149,18 +155,17 @@ def _length(tree: Any) -> int:
     return 0 if rest is None else len(rest.leaves())
 
 
-def _sentences(source: str, tagged: bool) -> Iterator[tuple[list[str], list[str]]]:
-    """Words and tags of each line; empty lines are left out."""
-    from textmill.corpus import open_lines
+def _sentences(source: str, text_field: str | None, tagged: bool) -> Iterator[tuple[Any, list[str], list[str]]]:
+    """Each line or record with its words and tags; empty ones are left out."""
     from textmill.errors import DataError
 
-    for number, line in open_lines(source):
-        words = line.split()
+    for document in read_lines(source, text_field):
+        words = document.text.split()
         if not tagged:
             pairs = [(word, "") for word in words]
         else:
             pairs = [(word, tag) for word, slash, tag in (token.rpartition("/") for token in words) if slash and word]
             if len(pairs) < len(words):
-                raise DataError("a word has no tag; write word/tag", source=source, line=number)
+                raise DataError("a word has no tag; write word/tag", source=document.source, line=document.line)
         if pairs:
-            yield [word for word, _ in pairs], [tag for _, tag in pairs]
+            yield document, [word for word, _ in pairs], [tag for _, tag in pairs]

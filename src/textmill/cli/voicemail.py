@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import Jobs, Json, JsonLines, Seed, answers
+from textmill.cli._lines import read_lines, record_fields
+from textmill.cli._options import Jobs, Json, JsonLines, Seed, TextField, answers
 from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._tables import Printed
 
@@ -113,9 +114,12 @@ def extract(
         typer.Option("--partial", help="Lines are pieces of a message, ended by an empty line: an answer after each."),
     ] = False,
     reasons: Annotated[bool, typer.Option("--reasons", help="Add the tests that led to an answer.")] = False,
+    text_field: TextField = None,
     jobs: Jobs = None,
 ) -> None:
     """Print who called and which numbers to call back, one JSON object per message, as messages are read.
+
+    A message is a line of text, or the text of a record of JSONL, CSV or Parquet, whose other fields stay.
 
     Marks in the input are not looked at. Keys: message, sender, confidence, anonymous, numbers, spans, reasons; with
     --contacts also contacts, with --partial also complete.
@@ -123,18 +127,16 @@ def extract(
     Example: textmill voicemail extract calls.mill new.txt --contacts people.csv
     """
     import sys
-    from itertools import islice
+    from itertools import count, islice
 
     from textmill.cli._json import json_line
-    from textmill.corpus import open_lines
     from textmill.tasks.voicemail import parse_message, partial_texts, read_contacts
 
     loaded = _load(model, jobs)
     people = None if contacts is None else read_contacts(contacts)
-    name = "standard input" if source == "-" else source
 
-    def show(number: int, answer: Any, **more: Any) -> None:
-        result = {"message": number, **more, **answer.to_dict()}
+    def show(number: int, answer: Any, /, **more: Any) -> None:
+        result = {**more, "message": number, **answer.to_dict()}
         if people is not None:
             result["contacts"] = [
                 {"name": one.contact.name, "probability": round(one.probability, 4), "evidence": one.evidence}
@@ -142,16 +144,16 @@ def extract(
             ]
         typer.echo(json_line(result))
 
-    lines = open_lines(source)
+    lines, numbers = read_lines(source, text_field), count(1)
     if partial:
-        for piece in partial_texts(text for _, text in lines):
+        for piece in partial_texts(document.text for document in lines):
             show(piece.message, loaded.extract([piece.text], reasons=reasons)[0], complete=piece.complete)
             sys.stdout.flush()
         return
     while chunk := list(islice(lines, 1000 if source != "-" else 1)):
-        messages = [parse_message(text, source=name, line=line) for line, text in chunk]
-        for (line, _), answer in zip(chunk, loaded.extract(messages, reasons=reasons), strict=True):
-            show(line, answer)
+        messages = [parse_message(one.text, source=one.source, line=one.line) for one in chunk]
+        for document, answer in zip(chunk, loaded.extract(messages, reasons=reasons), strict=True):
+            show(next(numbers), answer, **({} if document.plain else record_fields(document)))
 
 
 @app.command()
@@ -286,9 +288,8 @@ def grammar(
 
     Example: echo 'call ten twenty five' | textmill voicemail grammar
     """
-    from itertools import islice
+    from itertools import count, islice
 
-    from textmill.corpus import open_lines
     from textmill.fst import read_fst, write_fst
     from textmill.tasks.voicemail import NumberGrammar, format_number, numbers_in_lattice, parse_message, quantity
 
@@ -302,18 +303,18 @@ def grammar(
             written = format_number(one.digits, one.extension, locale)
             table.row(digits=one.digits, extension=one.extension, number=written, posterior=one.posterior)
         return
-    name = "standard input" if source == "-" else source
     columns = ("message", "start", "end", "digits", "extension", "number", "amount", "words")
     table = Printed(dict.fromkeys(columns, ""), json=json)
-    lines = open_lines(source)
+    lines, places = read_lines(source, None), count(1)
     while chunk := list(islice(lines, 10_000)):
-        messages = [parse_message(text, source=name, line=line) for line, text in chunk]
-        for (line, _), message, numbers in zip(chunk, messages, rules.find_all(messages), strict=True):
+        messages = [parse_message(one.text, source=one.source, line=one.line) for one in chunk]
+        for message, numbers in zip(messages, rules.find_all(messages), strict=True):
+            number = next(places)
             for start, end, digits, extension, _ in numbers:
                 if len(digits) + len(extension) >= min_digits:
                     words = message.tokens[start:end]
                     table.row(
-                        message=line,
+                        message=number,
                         start=start,
                         end=end,
                         digits=digits,
@@ -325,11 +326,11 @@ def grammar(
 
 
 def _marked(messages: Iterable[Any]) -> list[Any]:
-    """The messages; an error if none has a mark, as in a file of plain text."""
+    """The messages; an error if none has a mark, as in a file of plain text or without any."""
     from textmill.errors import DataError
 
     marked = list(messages)
-    if marked and not any(message.spans for message in marked):
+    if not any(message.spans for message in marked):
         raise DataError("no message has a mark; put callers and numbers between tags such as <caller> and </caller>")
     return marked
 

@@ -8,6 +8,7 @@ bags, bagfiles, bagwriters  sparse rows of counts, and their file formats
 dictionaries, arpa          term lists and back-off models of other tools
 function_words              words that say little about a subject
 chains, summary, presets    streams in chains; a corpus in figures; recipes of published tables
+tokens                      tagged sentences from columns or CoNLL-U, whichever a file holds
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
 choi                        texts with known segments
 knp                         bunsetsus and dependencies of Japanese sentences
@@ -57,10 +58,12 @@ if TYPE_CHECKING:
     from textmill.corpus.readers import (
         Document,
         Documents,
+        Opened,
         Record,
         SkippedRecords,
         open_bytes,
         open_lines,
+        open_source,
         read_documents,
         read_records,
         writer,
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
         split_sentences,
         text_batches,
     )
+    from textmill.corpus.tokens import check_tagged, read_tagged
     from textmill.corpus.trees import Tree, parse_tree, read_trees
     from textmill.corpus.typed_segments import TypedSegments
     from textmill.corpus.variants import VariantTokenizer
@@ -113,6 +117,7 @@ __all__ = [
     "Morpheme",
     "NamedFeatures",
     "NettalkWord",
+    "Opened",
     "PatternTokenizer",
     "Phrases",
     "Record",
@@ -136,6 +141,7 @@ __all__ = [
     "byte_count",
     "canonical_formula",
     "check_bags",
+    "check_tagged",
     "check_tags",
     "convert_bags",
     "convert_tags",
@@ -148,6 +154,7 @@ __all__ = [
     "normalizer",
     "open_bytes",
     "open_lines",
+    "open_source",
     "parse_choi",
     "parse_tree",
     "preset",
@@ -161,6 +168,7 @@ __all__ = [
     "read_knp",
     "read_nettalk",
     "read_records",
+    "read_tagged",
     "read_terms",
     "read_text",
     "read_trees",
@@ -213,7 +221,8 @@ __getattr__, __dir__ = deferred(
         "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",
-        "readers": "Document Documents Record SkippedRecords open_bytes open_lines read_documents read_records writer",
+        "readers": "Document Documents Opened Record SkippedRecords open_bytes open_lines open_source read_documents "
+        "read_records writer",
         "sample": "sample_articles sample_chunks sample_path sample_texts",
         "sentences": "Sentences",
         "splitters": "split_documents",
@@ -223,6 +232,7 @@ __getattr__, __dir__ = deferred(
         "synthetic": "DriftingStream TopicStream ZipfStream",
         "stop_words": "function_words_of",
         "tokenize": "CharacterNgrams PatternTokenizer Tokenizer normalizer sentence_spans split_sentences text_batches",
+        "tokens": "check_tagged read_tagged",
         "trees": "Tree parse_tree read_trees",
         "typed_segments": "TypedSegments",
         "variants": "VariantTokenizer",

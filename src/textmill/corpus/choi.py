@@ -48,7 +48,11 @@ def read_choi(source: Any, *, encoding: str = "utf-8", errors: str = "strict") -
     >>> read_choi(io.BytesIO(b"==========\\nTo be .\\n==========\\nOr not .\\n"))
     [['To be .'], ['Or not .']]
     """
-    segments = parse_choi(line for _, line in open_lines(source, encoding=encoding, errors=errors))
+    lines = [line for _, line in open_lines(source, encoding=encoding, errors=errors)]
+    segments = parse_choi(lines)
+    if segments and not any(len(line.strip()) >= len(MARK) and not line.strip().strip("=") for line in lines):
+        fault = f"no line of {MARK}, which stands between segments; one sentence is on each other line"
+        raise DataError(fault, source=source_name(source))
     if not segments:
         raise DataError(f"{source_name(source)}: no sentences; one is on each line, and segments between {MARK}")
     return segments

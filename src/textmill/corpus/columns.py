@@ -24,13 +24,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
-from textmill.corpus.streams import BadRecords, OnBadLine, Source, open_lines, source_name
+from textmill.corpus.streams import BadRecords, OnBadLine, Part, Source, open_lines, source_name
 from textmill.corpus.writers import writer
 from textmill.errors import DataError
 
-__all__ = ["CONLLU_COLUMNS", "Sentence", "read_columns", "read_conllu", "write_columns"]
+__all__ = [
+    "CONLLU_COLUMNS",
+    "Sentence",
+    "conllu_words",
+    "read_columns",
+    "read_conllu",
+    "read_conllu_records",
+    "sentences_of_columns",
+    "write_columns",
+]
 
 CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
@@ -182,6 +191,55 @@ def read_conllu(
     return _Sentences(source, "\t", CONLLU_COLUMNS, "#", None, errors, encoding, finish).streamed()
 
 
+def sentences_of_columns(
+    stream: Source, *, document: str | None, encoding: str, keep_lines: bool, name: str
+) -> Iterator[Sentence]:
+    """Yield the sentences of an open file of columns, which is called `name` in messages.
+
+    >>> import io
+    >>> [sentence.source for sentence in sentences_of_columns(
+    ...     io.BytesIO(b"the DT"), document=None, encoding="utf-8", keep_lines=False, name="a.txt")]
+    ['a.txt']
+    """
+    return iter(_Sentences(stream, None, (), None, document, "strict", encoding, keep_lines=keep_lines, name=name))
+
+
+def conllu_words(stream: Source, *, encoding: str, name: str) -> Iterator[Sentence]:
+    """Yield the sentences of an open file of CoNLL-U, words only; see `sentences_of_columns`.
+
+    >>> import io
+    >>> list(conllu_words(io.BytesIO(b""), encoding="utf-8", name="a.conllu"))
+    []
+    """
+    finish = partial(_finish_conllu, words_only=True)
+    return iter(_Sentences(stream, "\t", CONLLU_COLUMNS, "#", None, "strict", encoding, finish, name=name))
+
+
+def read_conllu_records(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]]:
+    r"""Yield line and fields of every sentence of a CoNLL-U file: its comments `# key = value`, and its text.
+
+    The field "id" is `sent_id`, if there is one. Where no comment has the text it is put together from the forms, with
+    blanks but where `SpaceAfter=No` says that there is none.
+
+    >>> import io
+    >>> rows = ["# sent_id=w-1", "1 Look look _ _ _ 0 root _ SpaceAfter=No", "2 ! ! _ _ _ 1 punct _ _"]
+    >>> data = "\n".join([rows[0], *(row.replace(" ", "\t") for row in rows[1:])]).encode()
+    >>> part = Part(io.BytesIO(data), "w.conllu")
+    >>> list(read_conllu_records(part, BadRecords("strict", "w.conllu")))
+    [(2, {'sent_id': 'w-1', 'id': 'w-1', 'text': 'Look!'})]
+    """
+    finish = partial(_finish_conllu, words_only=False)
+    sentences = _Sentences(
+        part.source, "\t", CONLLU_COLUMNS, "#", None, bad.errors, part.encoding, finish, name=part.name
+    )
+    for sentence in sentences.read(bad):
+        fields: dict[str, Any] = dict(sentence.metadata)
+        if "sent_id" in fields:
+            fields.setdefault("id", fields["sent_id"])
+        fields.setdefault("text", _surface(sentence))
+        yield sentence.line or 0, fields
+
+
 def write_columns(
     sentences: Iterable[Sentence], target: str | os.PathLike[str], *, separator: str = " ", encoding: str = "utf-8"
 ) -> None:
@@ -236,7 +294,7 @@ class _Splitter:
         if len(fields) == self.width:
             return f"column {fields.index('') + 1} is empty; write _ for a missing value"
         fault = f"found {len(fields)} columns, expected {self.width} "
-        fault += f"({', '.join(self.names)})" if self.names else "as in the lines before"
+        fault += f"({', '.join(self.names)})" if self.names else "as in the lines before; give one token per line"
         if self.separator is None and len(line.split("\t")) == self.width:
             fault += "; they look parted by tabs, pass separator='\\t'"
         elif self.separator is not None and len(line.split()) == self.width:
@@ -266,6 +324,7 @@ class _Sentences:
     encoding: str
     finish: Callable[[Sentence], Sentence] | None = None
     keep_lines: bool = False
+    name: str | None = None  # in messages; None for that of the source
 
     def streamed(self) -> Iterable[Sentence]:
         """Itself, or an iterator over what can be read only once."""
@@ -274,42 +333,48 @@ class _Sentences:
         return iter(self)
 
     def __iter__(self) -> Iterator[Sentence]:
-        """One bad line makes its sentence bad: a hole would shift the labels."""
-        name = source_name(self.source)
+        with BadRecords(self.errors, self._place()) as bad:
+            yield from self.read(bad)
+
+    def read(self, bad: BadRecords) -> Iterator[Sentence]:
+        """Yield the good sentences; one bad line makes its sentence bad, since a hole would shift the labels."""
+        name = self._place()
         faults: list[DataError] = []  # of this sentence
 
         def keep_place(error: DataError, line: str) -> str:
-            if self.errors == "strict":
+            if bad.errors == "strict":
                 raise error
             faults.append(error)
             return line
 
-        with BadRecords(self.errors, name) as bad:
-            lines = open_lines(self.source, encoding=self.encoding, errors=keep_place)
-            seen: dict[int, str] = {}  # lines by their numbers, since the sentence before
-            for document, comments, rows, line in self._blocks(
-                _recorded(lines, seen) if self.keep_lines else lines, keep_place
-            ):
-                try:
-                    if faults:
-                        raise faults[0]
-                    if not rows:
-                        raise DataError("a comment or document without a sentence; remove it", source=name, line=line)
-                    columns = tuple(zip(*rows, strict=True))
-                    texts = tuple(seen[line + i] for i in range(len(rows))) if self.keep_lines else ()
-                    sentence = Sentence(columns, self.names, tuple(comments), document, name, line, texts)
-                    if self.finish is not None:
-                        sentence = self.finish(sentence)
-                except DataError as error:
-                    faults.clear()
-                    bad(error)
-                else:
-                    yield sentence
-                seen.clear()
+        lines = open_lines(self.source, encoding=self.encoding, errors=keep_place, name=name)
+        seen: dict[int, str] = {}  # lines by their numbers, since the sentence before
+        for document, comments, rows, line in self._blocks(
+            _recorded(lines, seen) if self.keep_lines else lines, keep_place
+        ):
+            try:
+                if faults:
+                    raise faults[0]
+                if not rows:
+                    raise DataError("a comment or document without a sentence; remove it", source=name, line=line)
+                columns = tuple(zip(*rows, strict=True))
+                texts = tuple(seen[line + i] for i in range(len(rows))) if self.keep_lines else ()
+                sentence = Sentence(columns, self.names, tuple(comments), document, name, line, texts)
+                if self.finish is not None:
+                    sentence = self.finish(sentence)
+            except DataError as error:
+                faults.clear()
+                bad(error)
+            else:
+                yield sentence
+            seen.clear()
+
+    def _place(self) -> str:
+        return source_name(self.source) if self.name is None else self.name
 
     def _blocks(self, lines: Iterable[tuple[int, str]], bad_line: OnBadLine) -> Iterator[_Block]:
         """Cut numbered lines into sentences."""
-        splitter = _Splitter(source_name(self.source), self.separator, self.names)
+        splitter = _Splitter(self._place(), self.separator, self.names)
         rows_by_line = splitter.rows_by_line
         marker: str | None = None
         comments: list[str] = []
@@ -346,6 +411,18 @@ def _recorded(lines: Iterable[tuple[int, str]], seen: dict[int, str]) -> Iterato
     for number, line in lines:
         seen[number] = line
         yield number, line
+
+
+def _surface(sentence: Sentence) -> str:
+    """The text of a sentence of CoNLL-U, by its multiword tokens and the words outside of them."""
+    text, covered = "", 0
+    for identifier, form, misc in zip(sentence.columns[0], sentence.columns[1], sentence.columns[9], strict=True):
+        if match := _RANGE.fullmatch(identifier):
+            covered = int(match[2])
+        elif not identifier.isdecimal() or int(identifier) <= covered:
+            continue
+        text += form + ("" if "SpaceAfter=No" in misc.split("|") else " ")
+    return text.rstrip(" ")
 
 
 def _finish_conllu(sentence: Sentence, *, words_only: bool) -> Sentence:

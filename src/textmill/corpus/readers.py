@@ -12,8 +12,10 @@ compression suffix behind it, or compressed content, does not matter.
     parquet          rows of columns
     review           star reviews, fields in lines of <name> and </name>
     html, htm        a page is a document, without its markup; formulas in MathML become $...$
+    conllu           every sentence of CoNLL-U, with its comments for fields
     xml, mathml      the same of XML; a MediaWiki dump gives its pages
     wikipedia        the pages of a MediaWiki dump, as plain text
+    conll            nothing: columns of tokens and tags are no text, and an error says so
 
 Where the name does not tell the format (standard input, files without suffix) the beginning does, see `sniffing`.
 
@@ -37,13 +39,14 @@ from typing import IO, Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
+from textmill.corpus.columns import read_conllu_records
 from textmill.corpus.compression import COMPRESSIONS, recognise
 from textmill.corpus.jsonl import read_jsonl
 from textmill.corpus.markup import read_html, read_xml
 from textmill.corpus.parquet import read_parquet
 from textmill.corpus.remote import is_remote, remote_files, remote_path
 from textmill.corpus.reviews import read_star_reviews
-from textmill.corpus.sniffing import peek, sniff_format
+from textmill.corpus.sniffing import first_lines, is_conll, is_conllu, peek, sniff_format
 from textmill.corpus.streams import (
     BadRecords,
     Part,
@@ -66,14 +69,17 @@ __all__ = [
     "Document",
     "DocumentStream",
     "Documents",
+    "Opened",
     "Reader",
     "Record",
     "SkippedRecords",
     "files_of",
     "open_bytes",
     "open_lines",
+    "open_source",
     "read_documents",
     "read_records",
+    "suffix_of",
     "writer",
 ]
 
@@ -104,6 +110,8 @@ class Record:
 class Document:
     """A text with its id and place; `fields` are all fields of its record, `line` is None for a whole file.
 
+    `plain` says that it is a line or a file of plain text, without fields of its own.
+
     >>> Document("n7", "a storm", {"id": "n7", "text": "a storm"}, "news.csv", 7).place
     'news.csv:7'
     """
@@ -113,6 +121,7 @@ class Document:
     fields: _Fields
     source: str
     line: int | None
+    plain: bool = False
 
     @property
     def place(self) -> str:
@@ -142,7 +151,7 @@ def read_records(
     name = source_name(source)
     settings = _Settings(format, "text", None, "line", errors)
     with BadRecords(errors, name) as bad, settings.opened(Part(source, name, encoding, delimiter)) as (reader, part):
-        for line, fields in reader(part, bad):
+        for line, fields in settings.records(reader, part, bad):
             yield Record(fields, name, line)
 
 
@@ -202,6 +211,51 @@ def read_documents(
     return documents
 
 
+@dataclass(frozen=True)
+class Opened:
+    """An open source whose format is known: a key of `READERS`, None for binary data. See `open_source`.
+
+    `looks` is the format by the beginning alone, which may be another one than the name tells.
+    """
+
+    format: str | None
+    looks: str | None
+    name: str
+    stream: IO[bytes]
+    text_field: str | None = None
+    encoding: str = "utf-8"
+
+    def documents(self) -> DocumentStream:
+        """Its records, or its lines; once."""
+        part = Part(self.stream, self.name, self.encoding, by_line=True)
+        reader = _read_binary if self.format is None else READERS[self.format]
+        settings = _Settings(reader, self.text_field or "text", None, "line", "strict", self.text_field is not None)
+        return DocumentStream((part,), settings)
+
+
+@contextmanager
+def open_source(source: Source, *, text_field: str | None = None, encoding: str = "utf-8") -> Iterator[Opened]:
+    r"""Open a path, "-" or a binary stream to read it as what it is: a stream that gives everything, and its format.
+
+    The suffix of a name tells the format. What is called plain text or has no suffix is suffix by its beginning.
+
+    >>> import io
+    >>> with open_source(io.BytesIO(b'{"text": "a storm"}\n')) as opened:
+    ...     print(opened.format, [document.text for document in opened.documents()])
+    jsonl ['a storm']
+    """
+    check_encoding(encoding)
+    name = source_name(source)
+    with peek(source, name=name) as (head, stream):
+        looks = sniff_format(head, encoding=encoding, text_field=text_field or "text")
+        suffix = suffix_of(name)
+        by_name = suffix in READERS and READERS[suffix] not in _PLAIN
+        yield Opened(suffix if by_name else looks, looks, name, stream, text_field, encoding)
+
+
+_LOOKS = "this looks like {}, not plain text; pass format='{}', or 'txt' for it as it is"
+_LOOKED_AT = 64  # lines of plain text
+_JSON = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:.*\}\s*$')
 _SHOWN = 3  # sources in the text of documents
 
 
@@ -247,11 +301,11 @@ class Documents:
 
     def __iter__(self) -> Iterator[Document]:
         id_field = self._settings.id_field or "id"
-        for name, line, fields, text in self._rows():
+        for name, line, fields, text, plain in self._rows():
             identifier = fields.get(id_field)
             if not _is_id(identifier):
                 identifier = f"{name}:{line}" if line else name
-            yield Document(str(identifier).strip(), text, fields, name, line or None)
+            yield Document(str(identifier).strip(), text, fields, name, line or None, plain)
 
     def texts(self) -> Iterable[str]:
         """Give the texts alone, faster; they too can be read again and again."""
@@ -277,8 +331,8 @@ class Documents:
         first, more = self._parts[0].name, len(self._parts) - 1
         return BadRecords(self._settings.errors, f"{first} and {more} more" if more else first)
 
-    def _rows(self) -> Iterator[tuple[str, int, _Fields, str]]:
-        """Source, line (0 for a whole file), fields and text of every usable record."""
+    def _rows(self) -> Iterator[tuple[str, int, _Fields, str, bool]]:
+        """Source, line (0 for a whole file), fields and text of every usable record, and whether it is plain text."""
         self._bad = self._no_bad_records()
         with self._bad as bad:
             for part in self._parts:
@@ -289,21 +343,21 @@ class Documents:
                         raise
                     bad(DataError(error.strerror or str(error), source=part.name))
 
-    def _rows_of(self, part: Part, bad: BadRecords) -> Iterator[tuple[str, int, _Fields, str]]:
+    def _rows_of(self, part: Part, bad: BadRecords) -> Iterator[tuple[str, int, _Fields, str, bool]]:
         with self._settings.opened(part) as (reader, opened):
             plain = reader in _PLAIN
             if plain and self._settings.names_fields and len(self._parts) == 1:
                 raise self._settings.no_fields(part)
             text_field = "text" if plain else self._settings.text_field
             id_field = None if plain else self._settings.id_field
-            for line, fields in reader(opened, bad):
+            for line, fields in self._settings.records(reader, opened, bad):
                 text = fields.get(text_field)
                 if type(text) is not str:
                     bad(_field_fault(text_field, "text", fields, part, line))
                 elif id_field is not None and not _is_id(fields.get(id_field)):
                     bad(_field_fault(id_field, "id", fields, part, line))
                 else:
-                    yield part.name, line, fields, text
+                    yield part.name, line, fields, text, plain
 
 
 class DocumentStream(Documents):
@@ -335,7 +389,7 @@ class _Texts:
         self._documents = documents
 
     def __iter__(self) -> Iterator[str]:
-        return (text for _, _, _, text in self._documents._rows())
+        return (text for _, _, _, text, _ in self._documents._rows())
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +426,16 @@ class _Settings:
             return
         with peek(part.source, name=part.name) as (head, stream):
             yield self._by_unit(self._sniffed(head, part), part), part._replace(source=stream)
+
+    def records(self, reader: Reader, part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
+        """What a reader gives; plain text by its name alone is a bad record if it looks like another format.
+
+        What was recognised by its beginning, as streams are, need not be looked at again.
+        """
+        records = reader(part, bad)
+        if reader not in _PLAIN or self.format is not None or part.start or _is_stream(part.source):
+            return records
+        return _look_at_first(records, part.name, bad)
 
     def no_fields(self, part: Part) -> DataError:
         """What to say when fields of plain text are named."""
@@ -436,11 +500,19 @@ def _named_reader(source: Source, format: str | Reader | None) -> Reader | None:
         if format not in READERS:
             raise DataError(f"format must be one of {', '.join(READERS)}, not {format!r}")
         return READERS[format]
-    stem, suffix = os.path.splitext(remote_path(source_name(source)).lower())
+    return READERS.get(suffix_of(source_name(source)))
+
+
+def suffix_of(name: str) -> str:
+    """Return the suffix that tells the format of a file of this name, without its dot and in small letters.
+
+    >>> suffix_of("news.CSV.gz"), suffix_of("wiki.xml-p1p200"), suffix_of("notes")
+    ('csv', 'xml', '')
+    """
+    stem, suffix = os.path.splitext(remote_path(name).lower())
     if suffix in COMPRESSIONS:
         suffix = os.path.splitext(stem)[1]
-    suffix = re.sub(r"^(\.xml)-p[0-9]+p[0-9]+.*", r"\1", suffix)  # a part of a dump: its first and its last page
-    return READERS.get(suffix[1:])
+    return re.sub(r"^(\.xml)-p[0-9]+p[0-9]+.*", r"\1", suffix)[1:]  # a part of a dump: its first and its last page
 
 
 def _spool(part: Part) -> IO[bytes]:
@@ -513,6 +585,22 @@ def _read_binary(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
     yield from ()
 
 
+def _look_at_first(records: Iterator[tuple[int, _Fields]], name: str, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
+    """The same records of plain text, or one bad record if they look like another format."""
+    first = list(itertools.islice(records, _LOOKED_AT))
+    lines = first_lines("\n".join(fields["text"] for _, fields in first))
+    if is_conllu(lines):
+        bad(DataError(_LOOKS.format("CoNLL-U", "conllu"), source=name))
+    elif is_conll(lines):
+        bad(DataError(COLUMNS_FAULT, source=name))
+    elif (filled := [line for line in lines if line.strip()]) and all(map(_JSON.match, filled[:_LOOKED_AT])):
+        bad(DataError(_LOOKS.format("JSON lines", "jsonl"), source=name))
+    else:
+        yield from first
+        del first
+        yield from records
+
+
 def _read_lines(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
     """Every line a record."""
     for number, line in part.lines(bad):
@@ -532,7 +620,21 @@ def _read_whole_text(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields
         yield 0, {"text": "\n".join(lines)}
 
 
+def _refuse_columns(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
+    """Nothing: a file of columns is one bad record."""
+    bad(DataError(COLUMNS_FAULT, source=part.name))
+    yield from ()
+
+
+COLUMNS_FAULT = (
+    "columns of tokens and tags, not text; commands for tagged sentences read them; pass format='txt' if it is text "
+    "all the same"
+)
+
+
 READERS: dict[str, Reader] = {
+    "conll": _refuse_columns,
+    "conllu": read_conllu_records,
     "csv": read_csv,
     "htm": read_html,
     "html": read_html,

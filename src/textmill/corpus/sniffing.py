@@ -5,6 +5,8 @@ r"""Which format a file or stream has whose name does not tell, by its beginning
     review      it begins with <review>
     wikipedia   it begins with <mediawiki
     html, xml   it begins with <!doctype html or <html, with <?xml
+    conllu      the first line that is no comment has ten fields between tabs, and a number in the first
+    conll       every line has the same columns, two or more, and the last holds tags, as far as the beginning goes
     tsv, csv    the first line has several fields, all named and different, and one of them is that of the text
     txt         anything else that is text
     None        binary data: the beginning holds a NUL, or is that of a PDF file, an archive, an image
@@ -17,7 +19,8 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO
 
@@ -25,9 +28,16 @@ from textmill.corpus.compression import pieces, stream_of
 from textmill.corpus.streams import Source, decoded_beginning, is_foreign, open_bytes
 from textmill.corpus.tables import check_delimiter
 
-__all__ = ["peek", "sniff_format"]
+__all__ = ["first_lines", "is_conll", "is_conllu", "peek", "sniff_format"]
 
 _LONGEST = 1 << 20  # bytes of a first line
+_SHORT = 1 << 12  # bytes of a beginning that is the whole
+_LINES = 64  # at the beginning, that are looked at
+_FEWEST, _MANY = 2, 8  # tokens that may show that lines are columns: with tags of chunks, with others
+_CONLLU_TABS = 9
+_FIRST_ID = re.compile(r"(1|0\.1|1-[2-9]\d*)\t")
+_IOB = re.compile(r"O|[BIESLU]-\S+")
+_TAG = re.compile(r"[A-Z][A-Z0-9$:_*+-]*|[^\w\s]+|[BIESLU]-\S+")
 
 
 @contextmanager
@@ -72,11 +82,53 @@ def sniff_format(head: bytes, *, encoding: str = "utf-8", text_field: str = "tex
     if start.startswith("<?xml"):
         return "xml"
     line = text.split("\n", 1)[0].rstrip("\r")
+    lines = first_lines(text if len(head) < _SHORT else text.rpartition("\n")[0])  # the last line may be cut
+    if is_conllu(lines):
+        return "conllu"
+    if is_conll(lines):
+        return "conll"
     if _is_header(line.split("\t"), text_field):
         return "tsv"
     check_delimiter(delimiter)
     marks = (delimiter, ";", "|")  # with another delimiter than it was told, the reader of CSV says so
     return "csv" if any(_is_header(_fields(line, mark), text_field) for mark in marks) else "txt"
+
+
+def first_lines(text: str) -> list[str]:
+    r"""Return the lines at the beginning of a text that tell its format.
+
+    >>> first_lines("a\r\nb\n")
+    ['a', 'b', '']
+    """
+    return [line.removesuffix("\r") for line in text.split("\n", _LINES)[:_LINES]]
+
+
+def is_conllu(lines: Iterable[str]) -> bool:
+    r"""Say whether a text that begins with these lines is CoNLL-U.
+
+    >>> is_conllu(["# sent_id = 1", "1\tTo\tto\tPART\t_\t_\t2\tmark\t_\t_"]), is_conllu(["# A heading", "Text."])
+    (True, False)
+    """
+    first = next((line for line in lines if not line.startswith("#")), "")
+    return first.count("\t") == _CONLLU_TABS and _FIRST_ID.match(first) is not None
+
+
+def is_conll(lines: Sequence[str]) -> bool:
+    r"""Say whether a text that begins with these lines has a token and its tags on every line.
+
+    The last column tells: O and B-X, I-X or the like everywhere, or few different tags in capitals and marks.
+
+    >>> is_conll(["The\tB-NP", "dog\tI-NP", "barks\tO"]), is_conll(["Ann Smith", "Bob Jones"])
+    (True, False)
+    """
+    rows = [line.split() for line in lines if line.strip() and not line.startswith("-DOCSTART-")]
+    if len(rows) < _FEWEST or len({len(row) for row in rows}) > 1 or len(rows[0]) < 2:
+        return False
+    last = [row[-1] for row in rows]
+    if all(_IOB.fullmatch(tag) for tag in last):
+        return True
+    tags = set(last)
+    return len(rows) >= _MANY and 2 * len(tags) <= len(rows) and all(_TAG.fullmatch(tag) for tag in tags)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from textmill.sequence.datasets import (
         DATA_FORMATS,
         LabeledSequences,
+        check_labels,
         hold_out,
         read_labeled,
         read_rows,
@@ -89,7 +90,14 @@ if TYPE_CHECKING:
     from textmill.sequence.dumps import read_dump, update_weights, write_dump
     from textmill.sequence.encoder import Encoder, FeatureCounts
     from textmill.sequence.encoding import Active, Encoded, label_ids
-    from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_columns, evaluate_tags, gold_and_predicted
+    from textmill.sequence.evaluation import (
+        FIGURES,
+        TagScores,
+        check_predicted,
+        evaluate_columns,
+        evaluate_tags,
+        gold_and_predicted,
+    )
     from textmill.sequence.exchange import TAGGER_FORMATS, TAGGERS, read_tagger, tagger_of, write_tagger
     from textmill.sequence.expected_utility import (
         DECODERS,
@@ -156,7 +164,7 @@ if TYPE_CHECKING:
         summary_of,
         write_training_log,
     )
-    from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, label_text, token_spans
+    from textmill.sequence.runningtext import LabeledSentence, LabeledSpan, check_words_only, label_text, token_spans
     from textmill.sequence.segment_choice import Segment
     from textmill.sequence.segment_data import SegmentData, SegmentObjective
     from textmill.sequence.segment_explanations import SegmentExplanation, explain_segments
@@ -321,6 +329,9 @@ __all__ = [
     "best_cell",
     "best_label_paths",
     "best_labels",
+    "check_labels",
+    "check_predicted",
+    "check_words_only",
     "column_errors",
     "compare_columns",
     "compare_pruning",
@@ -440,13 +451,13 @@ __getattr__, __dir__ = deferred(
         "crf": "CRF",
         "crossval": "Split cross_validate folds",
         "crfsuite": "attributes_of read_crfsuite write_crfsuite",
-        "datasets": "DATA_FORMATS LabeledSequences hold_out read_labeled read_rows split_labels",
+        "datasets": "DATA_FORMATS LabeledSequences check_labels hold_out read_labeled read_rows split_labels",
         "decoders": "ChainScorer Hypothesis best_labels forced_labels markov_steps posterior span_confidence viterbi",
         "defaults": "default_patterns describe_default",
         "dumps": "read_dump update_weights write_dump",
         "encoder": "Encoder FeatureCounts",
         "encoding": "Active Encoded label_ids",
-        "evaluation": "FIGURES TagScores evaluate_columns evaluate_tags gold_and_predicted",
+        "evaluation": "FIGURES TagScores check_predicted evaluate_columns evaluate_tags gold_and_predicted",
         "expected_utility": "DECODERS Decoding SetDistribution decode_f decode_f_sets decode_sets decode_utility "
         "expected_f expected_f_curve expected_f_gradient expected_f_loss f_distribution",
         "explanations": "Explanation explain_labels",
@@ -466,7 +477,7 @@ __getattr__, __dir__ = deferred(
         "probability_files": "ItemSet read_probabilities",
         "pruning": "PruningReport compare_pruning",
         "reports": "SegmentSummary TrainingSummary TrainingTable draw_training summary_of write_training_log",
-        "runningtext": "LabeledSentence LabeledSpan label_text token_spans",
+        "runningtext": "LabeledSentence LabeledSpan label_text token_spans check_words_only",
         "forest": "Alternative AmisEvent FeatureForest ForestSums read_amis write_amis",
         "segment_choice": "Segment",
         "segment_data": "SegmentData SegmentObjective",

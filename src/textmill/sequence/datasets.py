@@ -1,6 +1,6 @@
 """Labelled sequences from files, in the formats of the field.
 
-    columns     one token a line, its columns side by side, the last one the label (CoNLL, Wapiti, CRF++)
+    columns     one token a line, its columns side by side, the last one the label (CoNLL, Wapiti, CRF++), or CoNLL-U
     tests       the same without patterns: every column is itself a test and begins with u, b or * (Wapiti)
     crfsuite    the label first, then attributes with values, parted by tabs
 
@@ -9,6 +9,7 @@ Cost: one pass over the file; everything is held, since training goes over it ma
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.arrays import Ints
-from textmill.corpus import Sentence, Source, open_lines, read_columns, source_name
+from textmill.corpus import Sentence, Source, open_lines, read_tagged, source_name
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_range, seed_of
+from textmill.readable import counted
 from textmill.sequence.attributes import read_attributes
 
-__all__ = ["DATA_FORMATS", "LabeledSequences", "hold_out", "read_labeled", "read_rows", "split_labels"]
+__all__ = ["DATA_FORMATS", "LabeledSequences", "check_labels", "hold_out", "read_labeled", "read_rows", "split_labels"]
 
 DATA_FORMATS = ("columns", "tests", "crfsuite")
 
@@ -40,10 +42,17 @@ class LabeledSequences:
     weights: NDArray[np.float64] | None = None
 
 
-def read_labeled(source: Source, *, format: str = "columns", document: str | None = None) -> LabeledSequences:  # noqa: A002
+def read_labeled(
+    source: Source,
+    *,
+    format: str = "columns",  # noqa: A002
+    document: str | None = None,
+    label_column: str | None = None,
+) -> LabeledSequences:
     """Read a labelled file (a path, `-` for standard input, or an open binary file) to train or to test with.
 
-    `document` is how lines between documents begin in a file of columns, such as -DOCSTART- or ###MEDLINE:.
+    `document` is how lines between documents begin in a file of columns, such as -DOCSTART- or ###MEDLINE:. Of CoNLL-U
+    the forms of words are read, and `label_column` names the column of their labels, such as upos.
 
     >>> import io
     >>> data = read_labeled(io.BytesIO(b"the DT B-NP\\ndog NN I-NP\\n"))
@@ -51,6 +60,8 @@ def read_labeled(source: Source, *, format: str = "columns", document: str | Non
     ([('the', 'DT'), ('dog', 'NN')], [['B-NP', 'I-NP']])
     """
     check_choice("format", format, DATA_FORMATS)
+    if label_column is not None and format != "columns":
+        raise DataError("label_column names a column of CoNLL-U; leave it out, or pass format='columns'")
     if format == "crfsuite":
         read = list(read_attributes(source))
         weights = np.array([sequence.weight for sequence in read])
@@ -62,9 +73,29 @@ def read_labeled(source: Source, *, format: str = "columns", document: str | Non
     elif format == "tests":
         data = split_labels(list(read_rows(source)))
     else:
-        data = split_labels(list(read_columns(source, document=document)))
+        data = split_labels(list(read_tagged(source, document=document, label_column=label_column, labels=True)))
     if not data.y:
         raise DataError("there are no sequences; the file is empty", source=source_name(source))
+    return data
+
+
+def check_labels(data: LabeledSequences, source: Source) -> LabeledSequences:
+    """The same sequences; an error if there is nothing to learn in their labels: one label, or no label twice.
+
+    >>> check_labels(LabeledSequences([["a"]], [["A"]]), "a.txt")
+    Traceback (most recent call last):
+    textmill.errors.DataError: a.txt: all tokens have the label 'A', and a tagger needs two labels at least; is the \
+last column the label?
+    """
+    counts = Counter(label for labels in data.y for label in labels)
+    tokens = counts.total()
+    fault = ""
+    if len(counts) == 1:
+        fault = f"all tokens have the label {min(counts)!r}, and a tagger needs two labels at least"
+    elif len(counts) == tokens and tokens > 1:
+        fault = f"no label occurs twice among {counted(tokens, 'tokens')}"
+    if fault:
+        raise DataError(f"{fault}; is the last column the label?", source=source_name(source))
     return data
 
 

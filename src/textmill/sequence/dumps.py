@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from textmill.corpus import writer
+from textmill.corpus import read_text, writer
 from textmill.errors import DataError, ModelFileError
 from textmill.model import StringTable, check_range
 from textmill.numeric import sparse
@@ -113,7 +113,7 @@ def update_weights(weights: ChainWeights, path: str | os.PathLike[str]) -> Chain
     table = weights.encoder._table()
     Y = len(weights.classes)
     mu, lam = sparse.dok_matrix(weights.unigram), sparse.dok_matrix(weights.bigram)
-    for line, fields in _lines(Path(path).read_text("utf-8"), place):
+    for line, fields in _lines(read_text(place), place):
         test, before, after, value = _fields(fields, number, place, line)
         at = table.find(test)
         if at < 0:

@@ -42,6 +42,7 @@ __all__ = [
     "FIGURES",
     "TagScores",
     "are_chunks",
+    "check_predicted",
     "evaluate_columns",
     "evaluate_tags",
     "figure_of",
@@ -290,6 +291,20 @@ def gold_and_predicted(sentences: Iterable[Sentence]) -> tuple[list[Sequence[str
     if not gold:
         raise DataError("there are no sequences to evaluate; the file is empty")
     return gold, predicted
+
+
+def check_predicted(sentences: Iterable[Sentence], source: str) -> None:
+    """Raise an error if the last two columns hold no label in common: they are not gold and predicted labels then.
+
+    >>> check_predicted([Sentence((("the", "dog"), ("D", "N"), ("B-NP", "I-NP")))], "a.txt")
+    Traceback (most recent call last):
+    textmill.errors.DataError: a.txt: the last two columns have no label in common, so they are not right and \
+predicted labels; label the file first
+    """
+    gold, predicted = gold_and_predicted(sentences)
+    if set().union(*gold).isdisjoint(set().union(*predicted)):
+        fault = "the last two columns have no label in common, so they are not right and predicted labels"
+        raise DataError(f"{fault}; label the file first", source=source)
 
 
 def are_chunks(*labelings: Iterable[Sequence[str]]) -> bool:

@@ -163,8 +163,9 @@ def test_statistics_of_nothing() -> None:
         nothing.distribution("end")
 
 
-def test_json_is_no_message(tmp_path: Path) -> None:
+def test_messages_of_records_are_their_texts(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    path.write_text('{"text": "call me"}\n', encoding="utf-8")
-    with pytest.raises(DataError, match=r"calls\.jsonl:1: a JSON object is no message; give the words alone"):
-        list(read_messages(path))
+    path.write_text('{"text": "call <telno> one two </telno>"}\n{"text": "hi"}\n', encoding="utf-8")
+    assert [message.text for message in read_messages(path)] == ["call one two", "hi"]
+    with pytest.raises(DataError, match="a JSON object is no message; give the words alone"):
+        parse_message('{"text": "call me"}')

@@ -153,6 +153,12 @@ class DependencyParser(Estimator, Model):
                 f"none of {len(sentences)} sentences can be learnt from: each needs two bunsetsus, with heads behind "
                 "that do not cross"
             )
+        wrong = sum(len(sentence) > 1 for sentence, fine in zip(sentences, good, strict=True) if not fine)
+        if wrong > len(usable):
+            raise DataError(
+                f"{wrong:,} of {wrong + len(usable):,} sentences have heads in front of their dependents, or crossing "
+                "dependencies; this parser is for languages whose heads come last, such as Japanese"
+            )
         self.scores_ = {}
         l1, keep = (float(self.l1), 1.0) if self.l1 is not None else self._chosen(usable, X_dev)
         self._learn(usable, l1, keep if self.keep is None else float(self.keep))

@@ -8,9 +8,9 @@ whole documents together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from textmill.corpus import Sentence, read_columns, sentence_spans
+from textmill.corpus import Opened, Sentence, Source, read_tagged, sentence_spans
 from textmill.errors import DataError
 from textmill.sequence import token_spans
 from textmill.tasks.entities.recognizer import Entity, EntityRecognizer
@@ -38,10 +38,12 @@ class TextEntity(NamedTuple):
     text: str
 
 
-def read_entities(source: Any, *, document: str = _MARK, encoding: str = "utf-8") -> EntityData:
-    """Read a column file whose first column is the word and whose last one is the tag.
+def read_entities(
+    source: Source | Opened, *, document: str = _MARK, encoding: str = "utf-8", label_column: str | None = None
+) -> EntityData:
+    """Read a column file whose first column is the word and whose last one is the tag, or words of CoNLL-U.
 
-    `document` is how lines between documents begin.
+    `document` is how lines between documents begin. `label_column` names the column of CoNLL-U with the tags.
 
     >>> import io
     >>> data = read_entities(io.BytesIO(b"Ana NP B-PER\\nduerme V O\\n"))
@@ -50,12 +52,8 @@ def read_entities(source: Any, *, document: str = _MARK, encoding: str = "utf-8"
     """
     X: list[Sentence] = []
     y: list[list[str]] = []
-    for sentence in read_columns(source, document=document, encoding=encoding):
-        if sentence.column(0)[0].startswith(('{"', '[{"')):
-            fault = (
-                "JSON is no column file; give one token per line, the word first and its tag last, as in 'Ana B-PER'"
-            )
-            raise DataError(fault, source=sentence.source, line=sentence.line)
+    tagged = read_tagged(source, document=document, encoding=encoding, label_column=label_column, labels=True)
+    for sentence in tagged:
         if len(sentence.columns) < 2:
             fault = "found one column; the first must be the word and the last its tag, as in 'Ana B-PER'"
             raise DataError(fault, source=sentence.source, line=sentence.line)

@@ -3,6 +3,7 @@ r"""Words with their pronunciations: reading, writing, spelling, harvesting.
     word TAB phoneme phoneme ...          the form that is written; more columns are left alone
     WORD(2)  P1 P2 ...                    CMUdict: variants in brackets, ;;; and # begin comments, 0 1 2 mark stress
     word TAB p o n                        WikiPron: the same as the first
+    records of JSONL, CSV, TSV, Parquet   the fields "word" and "phonemes"
 
 A word may have several pronunciations: several lines, or (as in some test files) several columns. Letters are code
 points or grapheme clusters of a Unicode normal form; "auto" is NFC, but NFD where Hangul syllables occur, whose letters
@@ -21,7 +22,7 @@ from typing import Any
 
 import regex
 
-from textmill.corpus import Source, open_lines, source_name, writer
+from textmill.corpus import Source, open_lines, open_source, source_name, writer
 from textmill.errors import DataError, warn_caller
 from textmill.model import check_choice
 
@@ -122,7 +123,7 @@ def read_lexicon(
     check_choice("format", format, LEXICON_FORMATS)
     check_choice("errors", errors, ("strict", "skip"))
     name, skipped, first = source_name(source), 0, ""
-    for number, line in open_lines(source):
+    for number, line in _lexicon_lines(source):
         text = line.strip("\ufeff") if number == 1 else line
         if not text.strip() or text.startswith(";;;") or (format == "cmudict" and text.startswith("#")):
             continue
@@ -148,6 +149,21 @@ def read_lexicon(
             yield Entry(word.strip(), phonemes, number)
     if skipped:
         warn_caller(f"{skipped} lines of the lexicon were left out, first {first}")
+
+
+def _lexicon_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a lexicon, those of records in the same form."""
+    with open_source(source, text_field="word") as opened:
+        table = opened.looks if opened.format == "tsv" else opened.format
+        if table == "txt":
+            yield from open_lines(opened.stream, name=opened.name)
+            return
+        for document in opened.documents():
+            phonemes = document.fields.get("phonemes")
+            if not isinstance(phonemes, str):
+                fault = "no field 'phonemes' beside 'word'; a lexicon has words, tabs and phonemes between blanks"
+                raise DataError(fault, source=document.source, line=document.line)
+            yield document.line or 0, f"{document.text}\t{phonemes}"
 
 
 def _unstressed(phoneme: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from textmill.corpus import Source, open_lines
+from textmill.corpus import Source, open_source
 from textmill.errors import DataError
 from textmill.tasks.pronunciation.lexicon import Entry
 
@@ -82,8 +82,8 @@ def read_words(sources: Iterable[Source]) -> list[str]:
     """
     words: list[str] = []
     for source in sources:
-        for _, line in open_lines(source):
-            for token in line.split():
+        with open_source(source) as opened:
+            for token in (token for document in opened.documents() for token in document.text.split()):
                 bare = token.strip(".,;:!?\"'()[]{}«»“”„…–-")
                 if bare:
                     words.append(token.strip(",;:!?\"'()[]{}«»“”„…–-") if "." in bare else bare)

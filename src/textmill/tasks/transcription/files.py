@@ -5,6 +5,8 @@ r"""Files of words and outputs: tab-separated columns, and the XML of the shared
 If any output of a file has a blank in it, all outputs are lists of symbols, else texts; single characters of a script
 with a pack (katakana, Hangul, ...) are joined to texts. A column that is a number after the outputs is passed over.
 
+Records of JSONL, CSV, TSV and Parquet have the fields "word" and "output".
+
     <TransliterationCorpus CorpusID SourceLang TargetLang CorpusType CorpusSize CorpusFormat>
       <Name ID><SourceName/><TargetName ID/>...</Name>
     <TransliterationTaskResults SourceLang TargetLang GroupID RunID RunType Comments>
@@ -22,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from textmill.corpus import BadRecords, Source, open_lines, read_text, source_name, writer
+from textmill.corpus import BadRecords, Document, Source, open_lines, open_source, read_text, source_name, writer
 from textmill.errors import DataError
 from textmill.tasks.transcription.scripts import detect_script
 from textmill.tasks.transcription.searching import Pairs
@@ -62,8 +64,13 @@ def read_transcriptions(
 
 def _table_rows(source: Source, name: str, encoding: str, errors: str) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
-    with BadRecords(errors, name) as bad:
-        for line, text in open_lines(source, encoding=encoding, errors=bad, name=name):
+    with (
+        BadRecords(errors, name) as bad,
+        open_source(source, text_field="word", encoding=encoding) as opened,
+    ):
+        if (opened.looks if opened.format == "tsv" else opened.format) != "txt":
+            return _record_rows(opened.documents())
+        for line, text in open_lines(opened.stream, encoding=encoding, errors=bad, name=name):
             if not text.strip():
                 continue
             word, *fields = text.split("\t")
@@ -75,6 +82,17 @@ def _table_rows(source: Source, name: str, encoding: str, errors: str) -> list[t
                 bad(DataError(f"{text[:60]!r} {fault}", source=name, line=line))
                 continue
             rows += [(word.strip(), field) for field in fields]
+    return rows
+
+
+def _record_rows(documents: Iterable[Document]) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for document in documents:
+        output = document.fields.get("output")
+        if not isinstance(output, str) or not output.strip() or not document.text.strip():
+            fault = "no field 'output' beside 'word'; both must hold something"
+            raise DataError(fault, source=document.source, line=document.line)
+        rows.append((document.text.strip(), output.strip()))
     return rows
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from textmill.corpus import open_lines
+from textmill.corpus import open_source
 from textmill.errors import DataError
 from textmill.files import replacing
 
@@ -160,11 +160,12 @@ def parse_message(text: str, *, source: str | None = None, line: int | None = No
 def read_messages(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, encoding: str = "utf-8"
 ) -> Iterator[Message]:
-    """Messages of files with one per line, as they are read; "-" for standard input."""
+    """Messages of files with one per line or record, as they are read; "-" for standard input."""
     paths = [sources] if isinstance(sources, str | os.PathLike) else sources
     for path in paths:
-        for line, text in open_lines(path, encoding=encoding):
-            yield parse_message(text, source="standard input" if path == "-" else os.fspath(path), line=line)
+        with open_source(path, encoding=encoding) as opened:
+            for document in opened.documents():
+                yield parse_message(document.text, source=document.source, line=document.line)
 
 
 def write_messages(path: str | os.PathLike[str], messages: Iterable[Message]) -> int:
