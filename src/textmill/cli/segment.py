@@ -28,7 +28,7 @@ _METHODS = "auto, lsitiling, optimal, texttiling, hearst, c99, c99-latent, proba
 _Method = Annotated[str, typer.Option(help=f"How to cut: {_METHODS}.")]
 _MinTokens = Annotated[int, typer.Option(help="Smallest number of tokens of a segment.")]
 _MaxTokens = Annotated[int | None, typer.Option(help="Largest number of tokens of a segment.")]
-_Snap = Annotated[str | None, typer.Option(help="Move boundaries to the nearest paragraph, sentence or line.")]
+_Snap = Annotated[str, typer.Option(help="Where segments begin: sentence, paragraph, line or anywhere.")]
 _ByLanguage = Annotated[bool, typer.Option("--by-language", help="Cut wherever the language changes, too.")]
 _Dimensions = Annotated[
     str | None,
@@ -59,7 +59,7 @@ def text(
     segments: Annotated[int | None, typer.Option(help="Number of segments; default: the method decides.")] = None,
     min_tokens: _MinTokens = 0,
     max_tokens: _MaxTokens = None,
-    snap: _Snap = None,
+    snap: _Snap = "sentence",
     by_language: _ByLanguage = False,
     dimensions: _Dimensions = None,
     background: _Background = None,
@@ -94,7 +94,8 @@ def text(
 
     check_choice("to", to, [*_HEADERS, "json", "strings", "choi", "masses", "marks"])
     segmenter = _segmenter(method, dimensions, background, background_weight)
-    limits: dict[str, Any] = {"min_tokens": min_tokens, "max_tokens": max_tokens, "snap": snap}
+    limits: dict[str, Any] = {"min_tokens": min_tokens, "max_tokens": max_tokens}
+    limits["snap"] = None if snap == "anywhere" else snap
     limits["cuts"] = _language_segmenter(by_language) or ()
     if stream:
         wished = {"--segments": segments, "--to": to != "table", "--gaps": gaps, "--plot": plot, "--report": report}
@@ -123,7 +124,7 @@ def chunks(
     max_tokens: Annotated[int, typer.Option(help="Largest number of tokens of a chunk.")] = 256,
     min_tokens: _MinTokens = 0,
     overlap: Annotated[int, typer.Option(help="Number of tokens that a chunk shares with the one before.")] = 0,
-    snap: Annotated[str, typer.Option(help="Where chunks begin: sentence, paragraph, line or anywhere.")] = "sentence",
+    snap: _Snap = "sentence",
     method: _Method = "auto",
     by_language: _ByLanguage = False,
     *,

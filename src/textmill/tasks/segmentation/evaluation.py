@@ -90,7 +90,7 @@ def evaluate_segmenters(
 
         def one(reference: Reference, segmenter: Segmenter = segmenter) -> list[float]:
             wanted = reference.n_segments if number_given else None
-            proposed = segmenter.segment(reference.text, n_segments=wanted).segmentation()
+            proposed = segmenter.segment(reference.text, n_segments=wanted, snap=None).segmentation()
             truth = reference.segmentation
             near = boundary_counts(truth, proposed, tolerance=tolerance)
             right = not (near.hits or near.misses or near.false_alarms)

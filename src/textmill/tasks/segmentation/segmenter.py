@@ -2,7 +2,7 @@
 
 A method proposes boundaries and, where it has one, a signal over the gaps. Then, for every method alike:
 
-    snap          a boundary moves to the nearest paragraph, sentence or line within `reach` tokens
+    snap          a boundary moves to the nearest end of a sentence, or to a paragraph or line within `reach` tokens
     cuts          characters where the text must be cut (another language begins, say) are added; a boundary that is
                   proposed within `reach` tokens of one is taken to mean the same and goes
     min_tokens    the weakest boundaries go until every segment is long enough
@@ -34,6 +34,7 @@ from textmill.tasks.segmentation.texts import TokenizedText, tokenized
 __all__ = ["Precut", "Proposal", "Segmenter", "fixed_places", "gaps_of", "snapped", "unit_similarities"]
 
 REACH = 40  # tokens over which a boundary may be moved to a break
+_NO_SENTENCE = 200  # tokens without the end of a sentence: a transcript or a table, no prose
 
 
 class Precut(Protocol):
@@ -69,8 +70,8 @@ class Segmenter(Estimator):
         n_segments: int | None = None,
         min_tokens: int = 0,
         max_tokens: int | None = None,
-        snap: str | None = None,
-        reach: int = REACH,
+        snap: str | None = "sentence",
+        reach: int | None = None,
         cuts: Sequence[int] | Precut = (),
     ) -> Segments:
         """Cut a text.
@@ -80,8 +81,10 @@ class Segmenter(Estimator):
             n_segments: How many segments to make; None leaves it to the method. With fewer candidates than that, all.
             min_tokens: Length that every segment has, if the text is long enough.
             max_tokens: Length that no segment exceeds.
-            snap: "paragraph", "sentence" or "line": where boundaries are moved to.
-            reach: Tokens over which a boundary may be moved.
+            snap: "sentence", "paragraph" or "line": where boundaries are moved to; None leaves them where the method
+                puts them. Where every line is a sentence, sentences are lines.
+            reach: Tokens over which a boundary may be moved; None for 40, and for any number to the nearest end of a
+                sentence, but inside of 200 tokens or more without one.
             cuts: Characters before which the text is cut in any case, or what finds them: an object with
                 `segments(text)`, such as a `LanguageSegmenter`.
 
@@ -97,9 +100,9 @@ class Segmenter(Estimator):
             proposal = self._boundaries(source, n_segments)
         boundaries, gaps = proposal.boundaries, proposal.gaps
         if snap is not None:
-            boundaries = snapped(boundaries, source.breaks(snap), reach)
+            boundaries = self._moved(source, boundaries, snap, reach, n_segments)
         fixed = fixed_places(source, cuts)
-        boundaries = np.union1d(snapped(boundaries, fixed, reach), fixed).astype(np.int64)
+        boundaries = np.union1d(snapped(boundaries, fixed, REACH if reach is None else reach), fixed).astype(np.int64)
         if n_segments is not None and len(boundaries) >= n_segments > 1 and len(fixed):
             boundaries = _strongest(source, boundaries, fixed, n_segments)
         if min_tokens > 1:
@@ -139,21 +142,37 @@ class Segmenter(Estimator):
         """Where each segment begins and ends, in characters."""
         return self.segment(text).spans
 
+    def _moved(
+        self, text: TokenizedText, boundaries: Ints, snap: str, reach: int | None, n_segments: int | None
+    ) -> Ints:
+        """The boundaries at breaks, as many as there were if their number was asked for."""
+        breaks = text.breaks(snap)
+        far = np.full(len(boundaries), REACH if reach is None else reach, np.int64)
+        if snap == "sentence" and reach is None:
+            edges = text.sentences
+            own = np.clip(np.searchsorted(edges, boundaries, side="right") - 1, 0, max(0, len(edges) - 2))
+            far[np.diff(edges)[own] < _NO_SENTENCE] = len(text)
+        moved = snapped(boundaries, breaks, far)
+        if n_segments is not None and len(moved) < len(boundaries):  # two were nearest to one break
+            moved = _apart(boundaries, breaks, far)
+        return moved
+
     @abstractmethod
     def _boundaries(self, text: TokenizedText, n_segments: int | None) -> Proposal:
         """Boundaries of a text with two tokens or more."""
 
 
-def _check_limits(n_segments: int | None, min_tokens: int, max_tokens: int | None, reach: int) -> None:
+def _check_limits(n_segments: int | None, min_tokens: int, max_tokens: int | None, reach: int | None) -> None:
     if n_segments is not None:
         check_range("n_segments", n_segments, at_least=1, whole=True)
     check_range("min_tokens", min_tokens, at_least=0, whole=True)
-    check_range("reach", reach, at_least=0, whole=True)
+    if reach is not None:
+        check_range("reach", reach, at_least=0, whole=True)
     if max_tokens is not None:
         check_range("max_tokens", max_tokens, at_least=max(1, min_tokens), whole=True)
 
 
-def snapped(boundaries: Ints, breaks: Ints, reach: int) -> Ints:
+def snapped(boundaries: Ints, breaks: Ints, reach: int | Ints) -> Ints:
     """Each at the nearest break within reach, or where it was."""
     if not len(breaks):
         return boundaries
@@ -162,6 +181,18 @@ def snapped(boundaries: Ints, breaks: Ints, reach: int) -> Ints:
     away = np.abs(candidates - boundaries)
     nearest = candidates[np.argmin(away, axis=0), np.arange(len(boundaries))]
     return np.unique(np.where(away.min(axis=0) <= reach, nearest, boundaries))
+
+
+def _apart(boundaries: Ints, breaks: Ints, reach: Ints) -> Ints:
+    """Each at the nearest break within reach that is not taken, or where it was."""
+    free, moved = set(breaks.tolist()), []
+    for boundary, most in zip(boundaries.tolist(), reach.tolist(), strict=True):
+        nearest = min(free, key=lambda place: (abs(place - boundary), place), default=None)
+        if nearest is None or abs(nearest - boundary) > most:
+            nearest = boundary
+        free.discard(nearest)
+        moved.append(nearest)
+    return np.unique(np.array(moved, np.int64))
 
 
 def fixed_places(text: TokenizedText, cuts: Sequence[int] | Precut) -> Ints:
