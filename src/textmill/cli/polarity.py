@@ -319,6 +319,9 @@ def compare(
     ] = None,
     score_field: _ScoreField = None,
     scale: _Scale = None,
+    kind: Annotated[
+        str, typer.Option(help="Kind of scorer that weightings and features are compared with, as of `polarity train`.")
+    ] = "svr",
     balanced: _Balanced = False,
     report: Annotated[Path | None, further_output("Write the tables as a page to this file.")] = None,
     *,
@@ -329,6 +332,7 @@ def compare(
 ) -> None:
     """Compare learners, weightings and features by cross-validation, or on reviews of another domain (--on).
 
+    Rows of a table differ in one thing only: weightings and features are compared with one learner, --kind.
     Columns: table, name, squared error and its spread over the shuffles, that of rounded scores, accuracy, share within
     one, and p-value of the difference from the best of the table (paired bootstrap over reviews).
 
@@ -342,6 +346,7 @@ def compare(
         reviews,
         on=others,
         tables=_listed(tables),
+        scorer=task.PolarityScorer(kind=kind),
         n_folds=folds,
         shuffles=shuffles,
         balanced=balanced,
