@@ -77,7 +77,8 @@ def explain_sentence(model: FluencyModel, sentence: str | Sequence[str], k: int 
     kinds = parse_features(model.features)
     offsets, keys, at, places = native.ngram_places([view[:4] for view in views])
     parts, rest = model.learner_.feature_parts(FeatureSets(offsets, keys))
-    margin = float(parts.sum() + rest[0])
+    constant = float(rest[0]) + model.margin_shift()
+    margin = float(parts.sum()) + constant
     spans = [_spans(model, view, len(words)) for view in views]
     shares, ends = np.zeros(len(words)), np.zeros(2)
     rows = []
@@ -108,7 +109,7 @@ def explain_sentence(model: FluencyModel, sentence: str | Sequence[str], k: int 
         Rows(lines, WordShare),
         float(ends[0]),
         float(ends[1]),
-        float(rest[0]),
+        constant,
         Rows(chosen, FeatureShare),
     )
 

@@ -6,7 +6,8 @@
       train        positives; in each pass as many fresh negatives -> features -> passive-aggressive rounds
       dev          curve of probabilities, threshold of the baseline
 
-    f(s) > 0: all right. The baseline says so where log P(s) / |s| is above a threshold.
+    f(s) > 0: all right; f is moved so that P(right) is a half at 0. The baseline says so where log P(s) / |s| is above
+    a threshold.
 
 N-gram models know what is likely, not what is right: a sampled sentence is fluent from word to word and lacks a verb,
 or changes its subject halfway. The learner sees which conjunctions of classes occur in sentences that are right and not
@@ -286,13 +287,21 @@ class FluencyModel(Estimator, Model):
         return encoded
 
     def margins(self, sentences: Encoded) -> Floats:
-        """Return the margins of sentences as ids."""
+        """Return the margins of sentences as ids; 0 is where right and wrong are equally probable."""
         sets = self.sets(sentences)
         if self.kernel != "polynomial":
-            return self.learner_.margins(sets)
+            return self.learner_.margins(sets) + self.margin_shift()
         if "_expanded" not in vars(self):
             self._expanded = ExpandedKernel(self.learner_)
-        return self._expanded.decision_function(sets)
+        return self._expanded.decision_function(sets) + self.margin_shift()
+
+    def margin_shift(self) -> float:
+        """Return what is added to the margins of the learner, so that the verdict and the probability agree.
+
+        P(right) = 1 / (1 + exp(-(a m + b))) by the curve of the development sentences is a half at m = -b / a.
+        """
+        slope, intercept = self.learner_.slope_, self.learner_.intercept_
+        return 0.0 if slope is None or intercept is None or slope <= 0 else intercept / slope
 
     def log_scores(self, sentences: Encoded) -> Floats:
         """Return the log10 probability of a word of each sentence as ids, its end included, by the n-gram model."""
@@ -471,10 +480,9 @@ class FluencyModel(Estimator, Model):
         return sorted({str(tag) for row in self.tagger.predict(texts) for tag in row})
 
     def _probabilities(self, margins: Floats) -> Floats:
-        slope, intercept = self.learner_.slope_, self.learner_.intercept_
+        slope = self.learner_.slope_
         assert slope is not None
-        assert intercept is not None
-        return 1.0 / (1.0 + np.exp(-np.clip(slope * margins + intercept, -700.0, 700.0)))
+        return 1.0 / (1.0 + np.exp(-np.clip(max(slope, 0.0) * margins, -700.0, 700.0)))  # 0: margins told nothing
 
 
 def _best_threshold(scores: Floats, right: Masks) -> float:
