@@ -6,7 +6,10 @@ A language L is asserted of a text of n words when
     total(d, L) / n + w share  >=  b - c / sqrt(n)                 enough of the text is known, and agrees (support)
     P(L | text)  >=  ambiguity * the largest P                     no other language of the model is much more probable
 
-where the score counts words of the dictionary, the total also what letters say of the others, and the share is that of
+A text may be in several languages: then each is asserted by its own parts, and its probability is its share of the
+words (mixture.py). Repeated words count once they say nothing new (there, too).
+
+Above, the score counts words of the dictionary, the total also what letters say of the others, and the share is that of
 words of the dictionary. The second rule was learnt from texts of other languages (thresholds.py); a model that has
 seen none goes without. Languages that were not asked for are no answers, but a text that is in one of them is not
 asserted to be in another, and neither is source code (code.py). Of a text that has nothing but single letters a
@@ -116,11 +119,16 @@ class Assertion:
 
     def __call__(self, sums: LanguageScores, share: Floats) -> NDArray[np.bool_]:
         """Whether each language is asserted of each text, by the sums and probabilities of all languages."""
+        asserted: NDArray[np.bool_] = self.possible(sums)
+        asserted &= share >= self.ambiguity * share.max(axis=1, keepdims=True)
+        return asserted
+
+    def possible(self, sums: LanguageScores) -> NDArray[np.bool_]:
+        """Whether enough speaks for each language, however probable another one is."""
         words = np.maximum(sums.words, 1).astype(np.float64)
         root = 1 / np.sqrt(words)[:, None]
         scores = sums.scores
         asserted: NDArray[np.bool_] = scores >= self.thresholds - self.length_part * root
-        asserted &= share >= self.ambiguity * share.max(axis=1, keepdims=True)
         asserted &= (scores > 0) & (sums.words > 0)[:, None]
         if len(self.support):
             weight, least, part = self.support

@@ -37,6 +37,7 @@ from textmill.tasks.language.answers import (
 from textmill.tasks.language.code import is_code
 from textmill.tasks.language.counts import LanguageCounts, check_language
 from textmill.tasks.language.learning import check_settings, learn, tune
+from textmill.tasks.language.mixture import FEWEST_WORDS, language_parts, text_blocks, without_repetition
 from textmill.tasks.language.records import WORD, columns_of
 from textmill.tasks.language.rewriting import bare_records, edited_records, selected_records
 from textmill.tasks.language.thresholds import held_apart, probabilities
@@ -287,7 +288,8 @@ class LanguageIdentifier(Classifier, Model):
 
     def predict_proba(self, X: Iterable[str | bytes]) -> Floats:
         """The probability of each language, texts x languages."""
-        sums = self.sums(list(X))
+        texts = list(X)
+        sums = without_repetition(texts, self.sums(texts))
         return self._shares(sums.total + self.prior_, sums)
 
     def sums(self, texts: list[str | bytes] | list[str], *, languages: Sequence[str] | None = None) -> LanguageScores:
@@ -507,10 +509,16 @@ class LanguageIdentifier(Classifier, Model):
         return LanguageScores(dictionary, total, words[:, 0], words[:, 1])
 
     def _answers(
-        self, texts: list[str | bytes], languages: Sequence[str] | None, k: int, prior: Floats
+        self,
+        texts: list[str | bytes],
+        languages: Sequence[str] | None,
+        k: int,
+        prior: Floats,
+        *,
+        mixed: bool = True,
     ) -> list[LanguageAnswer]:
-        whole = self.sums(texts)
-        sums = whole if languages is None else self.sums(texts, languages=languages)
+        whole = without_repetition(texts, self.sums(texts))
+        sums = whole if languages is None else without_repetition(texts, self.sums(texts, languages=languages))
         answered = self._chosen(languages, answers=True).astype(bool)
         asked = answered if languages is not None else np.ones(len(answered), dtype=bool)
         total = np.where(asked, sums.total + prior, NEVER).astype(np.float64)
@@ -521,7 +529,52 @@ class LanguageIdentifier(Classifier, Model):
         asserted = asserting(whole, share if sums is whole else self._shares(whole.total + prior, whole))
         for i in np.flatnonzero(asserted.any(axis=1)):
             asserted[i] &= languages_of_letters(texts[i], self.script_) & (not is_code(texts[i]))
+        if mixed:
+            self._assert_parts(texts, whole, asserting, asserted, share, languages)
         return answers_of(sums, np.where(answered, total, NEVER), share, asserted, self._codes(), k)
+
+    def _assert_parts(
+        self,
+        texts: list[str | bytes],
+        sums: LanguageScores,
+        asserting: Assertion,
+        asserted: NDArray[np.bool_],
+        share: Floats,
+        languages: Sequence[str] | None,
+    ) -> None:
+        """Assert of texts in several languages each of them, and make their shares of the words its probabilities."""
+        possible = asserting.possible(sums) & asserting.answered
+        doubtful = (sums.words >= 2 * FEWEST_WORDS) & ((possible & ~asserted).any(axis=1) | ~asserted.any(axis=1))
+        doubtful |= self._look_different(texts, sums)
+        rows = [int(i) for i in np.flatnonzero(doubtful & (sums.total.max(axis=1) > 0)) if not is_code(texts[i])]
+        if not rows:
+            return
+        number = {code: j for j, code in enumerate(self._codes())}
+        found = language_parts(self, [texts[i] for i in rows], languages)
+        several = [(i, parts) for i, parts in zip(rows, found, strict=True) if len(parts) > 1]
+        pieces = [text for _, parts in several for text, _ in parts.values()]
+        answers = iter(self._answers(pieces, languages, 1, np.zeros_like(self.prior_), mixed=False) if pieces else [])
+        for i, parts in several:
+            sure = {
+                code: portion
+                for (code, (_, portion)), answer in zip(parts.items(), answers, strict=False)
+                if answer.languages[:1] == (code,)
+            }
+            if len(sure) > 1:
+                asserted[i], share[i] = False, 0.0
+                for code, portion in sure.items():
+                    asserted[i, number[code]], share[i, number[code]] = True, portion
+
+    def _look_different(self, texts: list[str | bytes], sums: LanguageScores) -> NDArray[np.bool_]:
+        """Whether a block of each text has another best language than the whole."""
+        blocks = [text_blocks(text, int(words)) for text, words in zip(texts, sums.words, strict=True)]
+        different = np.zeros(len(texts), dtype=bool)
+        flat = [block for some in blocks for block in some]
+        if flat:
+            owner = np.repeat(np.arange(len(texts)), [len(some) for some in blocks])
+            best = self.sums(flat).total.argmax(axis=1)
+            different[owner[best != sums.total.argmax(axis=1)[owner]]] = True
+        return different
 
     def _shares(self, total: Any, sums: LanguageScores) -> Floats:
         return probabilities(total, sums.words.astype(np.float64), self._temperature)
