@@ -1,11 +1,12 @@
 """The errors textmill raises, as a tree.
 
     Exception
-      ValueError
-        DataError            input that cannot be used: names source, line, column, what was wrong, what to do
+      TextmillError          all of them: whoever does not care which catches this one
+        DataError            input that cannot be used: names source, line, column, what was wrong, what to do; also a
+                             ValueError
           NotFittedError     a model that was asked for what only `fit` learns; also an AttributeError
-      ModelFileError         a model file that is damaged, truncated, foreign or of another kind
-      ClusterError           a cluster that cannot be reached or gave up
+        ModelFileError       a model file that cannot be used: `reason` is one of REASONS
+        ClusterError         a cluster that cannot be reached or gave up
 
 A message names the place, the fault and the remedy, in one line. Places read `source:line:column: ...` so that
 editors can jump to them. A warning points to the line outside the package that led to it.
@@ -16,14 +17,35 @@ from __future__ import annotations
 import sys
 import warnings
 from functools import cache
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
-__all__ = ["ClusterError", "DataError", "ModelFileError", "NotFittedError", "warn_caller"]
+__all__ = [
+    "REASONS",
+    "ClusterError",
+    "DataError",
+    "ModelFileError",
+    "NotFittedError",
+    "Reason",
+    "TextmillError",
+    "reason_of",
+    "warn_caller",
+]
+
+Reason: TypeAlias = Literal["damaged", "truncated", "foreign", "other kind", "too new", "unreadable", "not saved"]
+REASONS: tuple[Reason, ...] = get_args(Reason)
 
 _NOT_CALLERS = ("textmill", "contextlib")  # packages whose frames a warning passes over
 
 
-class DataError(ValueError):
+class TextmillError(Exception):
+    """What all errors of this package have in common.
+
+    >>> issubclass(DataError, TextmillError), issubclass(DataError, ValueError)
+    (True, True)
+    """
+
+
+class DataError(TextmillError, ValueError):
     """Input that cannot be used.
 
     `source` is a file name or a short description of where the data came from, `line` a 1-based line or record
@@ -80,11 +102,47 @@ def _with_scikit_learn(cls: type[NotFittedError]) -> Any:
     return type(cls.__name__, (cls, Theirs), {"__doc__": cls.__doc__, "__module__": cls.__module__})
 
 
-class ModelFileError(Exception):
-    """A model file that is damaged, truncated, foreign or holds another kind of model."""
+class ModelFileError(TextmillError):
+    """A model file that cannot be used, or cannot be written; `reason` says why, one of `REASONS`.
+
+        damaged       what it holds does not hold together
+        truncated     it ends too early, or was left by a save that did not end
+        foreign       it is no model of ours, nor of another tool that was asked for
+        other kind    it holds a model of another class than the one that is needed
+        too new       a later release has written it
+        unreadable    the system cannot open it or map it into memory
+        not saved     it could not be written; what was there is unchanged
+
+    >>> error = ModelFileError("a.mill: ends after 7 bytes", reason="truncated")
+    >>> print(error, "/", error.reason)
+    a.mill: ends after 7 bytes / truncated
+    """
+
+    def __init__(self, message: str, *, reason: Reason) -> None:
+        if reason not in REASONS:
+            raise ValueError(f"reason must be one of {', '.join(REASONS)}, got {reason!r}")
+        super().__init__(message)
+        self.reason: Reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _model_file_error, (str(self), self.reason)
 
 
-class ClusterError(Exception):
+def _model_file_error(message: str, reason: Reason) -> ModelFileError:
+    """Rebuild a ModelFileError that travelled from another process."""
+    return ModelFileError(message, reason=reason)
+
+
+def reason_of(error: BaseException) -> Reason:
+    """Return the reason of an error that is told anew with its place: its own, or that the file is damaged.
+
+    >>> reason_of(ModelFileError("", reason="too new")), reason_of(ValueError())
+    ('too new', 'damaged')
+    """
+    return error.reason if isinstance(error, ModelFileError) else "damaged"
+
+
+class ClusterError(TextmillError):
     """A cluster that cannot be reached, lost its work too often, or was asked for something it cannot do."""
 
 

@@ -102,7 +102,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(fault, message, existi
 
 
 @pytest.mark.parametrize("step", ["_sync", "read"])
-@pytest.mark.parametrize("fault", [KeyboardInterrupt(), MemoryError(), ModelFileError("bad")])
+@pytest.mark.parametrize("fault", [KeyboardInterrupt(), MemoryError(), ModelFileError("bad", reason="damaged")])
 def test_an_interrupt_at_any_step_leaves_the_old_file_and_nothing_else(step, fault, tmp_path, monkeypatch):
     path = tmp_path / "m.mill"
     write(path, SMALL)

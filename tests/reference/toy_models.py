@@ -149,7 +149,7 @@ class Everything(Transformer, Model):
 
     def check_values(self):
         if self.words_ is not None and len(self.words_.terms) == 13:
-            raise ModelFileError("thirteen words bring bad luck")
+            raise ModelFileError("thirteen words bring bad luck", reason="damaged")
 
     @classmethod
     def upgrade(cls, saved):

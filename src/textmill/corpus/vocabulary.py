@@ -50,7 +50,7 @@ from textmill.corpus.phrases import Phrases
 from textmill.corpus.readers import Documents
 from textmill.corpus.stop_words import LEAST_DOCUMENTS, function_words_of
 from textmill.corpus.tokenize import CharacterNgrams, normalizer, text_batches
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.model import Model, StringTable, Transformer, check_choice, check_fitted, check_range, effective_jobs
 from textmill.model.file import Saved
 from textmill.numeric import SparseRows, sparse
@@ -336,17 +336,17 @@ class Vocabulary(Transformer, Model):
         """Check what the layout cannot say of a vocabulary from a file."""
         d, c = self.document_frequency_, self.collection_frequency_
         if len(d) and (d.min() < 0 or d.max() > self.documents_ or (c < d).any()):
-            raise ModelFileError("frequencies of the terms contradict each other")
+            raise ModelFileError("frequencies of the terms contradict each other", reason="damaged")
         for counts in self.removed_.values():
             named = isinstance(counts, dict) and counts.keys() == {"types", "tokens"}
             if not named or {*map(type, counts.values())} != {int}:
-                raise ModelFileError("the record of removed terms is not one")
+                raise ModelFileError("the record of removed terms is not one", reason="damaged")
         if not all(isinstance(word, str) for word in self.stop_words_):
-            raise ModelFileError("the list of recognised words holds something else")
+            raise ModelFileError("the list of recognised words holds something else", reason="damaged")
         try:
             self._table = native.TermTable(self.terms_.bytes, self.terms_.offsets, effective_jobs(None))
         except ValueError as error:
-            raise ModelFileError(str(error)) from None
+            raise ModelFileError(str(error), reason=reason_of(error)) from None
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the terms by column, as scikit-learn asks for them."""

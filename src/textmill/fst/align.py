@@ -399,12 +399,12 @@ class StringAligner(Estimator, Model):
     def check_values(self) -> None:
         """Check what the declarations cannot say."""
         if not (self.log_probabilities_ < np.inf).all():
-            raise ModelFileError("a probability is not a number")
+            raise ModelFileError("a probability is not a number", reason="damaged")
         try:
             self._check()
             links = native.Links(*self._limits(), *self._inventory())
         except DataError as fault:
-            raise ModelFileError(fault.message) from None
+            raise ModelFileError(fault.message, reason="damaged") from None
         self._numbered = links, *(Numbers(table, closed=True) for table in (self.input_symbols_, self.output_symbols_))
 
     def __getstate__(self) -> dict[str, Any]:

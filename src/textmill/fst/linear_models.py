@@ -154,7 +154,7 @@ class _Linear(Model):
         try:
             self._native()
         except DataError as fault:
-            raise ModelFileError(f"the features do not fit together: {fault.message}") from None
+            raise ModelFileError(f"the features do not fit together: {fault.message}", reason="damaged") from None
 
     def _native(self) -> native.LinearModel:
         if self._opened is None:

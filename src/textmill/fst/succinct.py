@@ -185,7 +185,7 @@ class SuccinctNgrams(Model):
         try:
             self._opened()
         except DataError as fault:
-            raise ModelFileError(f"the n-grams do not fit together: {fault.message}") from None
+            raise ModelFileError(f"the n-grams do not fit together: {fault.message}", reason="damaged") from None
 
     def _opened(self) -> native.NgramTree:
         if self._tree is None:

@@ -300,11 +300,11 @@ class NaiveBayes(Classifier, Model):
         """Check that parameters lie where they can be."""
         words = self.words_
         if len(words) and not ((words >= 0) & (words < self.n_features_)).all():
-            raise ModelFileError("'words_' has columns that the model does not have")
+            raise ModelFileError("'words_' has columns that the model does not have", reason="damaged")
         if not (np.isfinite(self.first_).all() and (self.first_ >= 0).all()):
-            raise ModelFileError("'first_' holds parameters that are no probabilities or rates")
+            raise ModelFileError("'first_' holds parameters that are no probabilities or rates", reason="damaged")
         if not ((self.z_ >= 0) & (self.z_ <= 1)).all() or np.isnan(self.second_).any():
-            raise ModelFileError("'z_' or 'second_' hold parameters that are out of range")
+            raise ModelFileError("'z_' or 'second_' hold parameters that are out of range", reason="damaged")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

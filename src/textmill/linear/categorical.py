@@ -249,11 +249,11 @@ class CategoricalBayes(Classifier, Model):
         """Check that counts and smoothing lie where they can be."""
         for name, values in (("counts_", self.counts_), ("rows_", self.rows_)):
             if not (np.isfinite(values).all() and (values >= 0).all()):
-                raise ModelFileError(f"'{name}' holds what is no count")
+                raise ModelFileError(f"'{name}' holds what is no count", reason="damaged")
         if not (np.isfinite(self.smoothing_).all() and (self.smoothing_ > 0).all()):
-            raise ModelFileError("'smoothing_' must be above 0")
+            raise ModelFileError("'smoothing_' must be above 0", reason="damaged")
         if (np.diff(self.template_of_) < 0).any():
-            raise ModelFileError("'template_of_' must rise")
+            raise ModelFileError("'template_of_' must rise", reason="damaged")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}

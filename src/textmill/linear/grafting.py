@@ -247,7 +247,7 @@ class CombinationLogistic(LinearClassifier):
         later = parts[:, 1:]
         right = (parts[:, 0] >= 0) & (parts < self.n_features_).all(axis=1)
         if not (right & ((later == -1) | ((later > parts[:, :-1]) & (parts[:, :-1] >= 0))).all(axis=1)).all():
-            raise ModelFileError("'combinations_' has features that are out of range or not in order")
+            raise ModelFileError("'combinations_' has features that are out of range or not in order", reason="damaged")
 
     def _margins(self, rows: Any) -> Floats:
         """Margins x rows: only combinations of the model are looked at, along a tree of their features."""

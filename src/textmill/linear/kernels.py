@@ -166,9 +166,11 @@ class KernelModel(Model):
         """Columns of the support must exist."""
         columns = self.support_columns_
         if columns.size and (columns.min() < 0 or columns.max() >= self.n_features_in_):
-            raise ModelFileError(f"a support vector has a column outside of {self.n_features_in_}")
+            raise ModelFileError(f"a support vector has a column outside of {self.n_features_in_}", reason="damaged")
         if self.coef_ is not None and self.coef_.shape[1] != self.n_features_in_:
-            raise ModelFileError(f"coef_ has {self.coef_.shape[1]} columns for {self.n_features_in_} features")
+            raise ModelFileError(
+                f"coef_ has {self.coef_.shape[1]} columns for {self.n_features_in_} features", reason="damaged"
+            )
 
     @property
     def n_support_(self) -> int:

@@ -37,7 +37,7 @@ from textmill._native import corpus as native_corpus
 from textmill._native import lm as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.corpus import TokenizerLike
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.lm.chunks import ChunkNames, chunk_inventory, cut_by_frequency, marked_sentences
 from textmill.lm.class_codes import Split, split_classes
 from textmill.lm.counting import BEGIN, END, SPECIAL, UNKNOWN, read_ids, sequences
@@ -304,16 +304,16 @@ class WordClasses(Estimator, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
         if self.words_.to_list()[:3] != list(SPECIAL):
-            raise ModelFileError("the first words must be <unk>, <s> and </s>")
+            raise ModelFileError("the first words must be <unk>, <s> and </s>", reason="damaged")
         try:
             table = native.ChunkTable(self.levels_, self.last_words_, self.children_)
             words = native_corpus.TermTable(self.words_.bytes, self.words_.offsets, effective_jobs(None))
         except ValueError as error:
-            raise ModelFileError(str(error)) from None
+            raise ModelFileError(str(error), reason=reason_of(error)) from None
         if len(words) != int(self.children_[1]) - 1 or len(self.class_of_) != len(self.last_words_) - 1:
-            raise ModelFileError("numbers of words, chunks and classes do not belong together")
+            raise ModelFileError("numbers of words, chunks and classes do not belong together", reason="damaged")
         if (self.counts_ < 0).any() or (self.transitions_ < 0).any() or not len(self.transitions_) > 1:
-            raise ModelFileError("counts must not be negative")
+            raise ModelFileError("counts must not be negative", reason="damaged")
         self._made = (table, words, ChunkNames(self.words_, self.levels_, self.last_words_, self.children_))
 
     def __getstate__(self) -> dict[str, Any]:

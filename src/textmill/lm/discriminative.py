@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from textmill._native import lm as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.corpus import check_bags, csr_arrays
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.lm.calibration import calibrated, logistic_curve
 from textmill.lm.feature_sets import FeatureSets
 from textmill.lm.user_kernels import UserRounds
@@ -309,9 +309,9 @@ class PassiveAggressive(Classifier, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
         if len(self.classes_) != 2 or self.rounds_ < 0 or self.n_features_in_ < 0:
-            raise ModelFileError("there must be two classes and no negative numbers")
+            raise ModelFileError("there must be two classes and no negative numbers", reason="damaged")
         if callable(self.kernel) != (self.values_ is not None):
-            raise ModelFileError("the kernel and the values of active rows do not belong together")
+            raise ModelFileError("the kernel and the values of active rows do not belong together", reason="damaged")
         try:
             learner = self._new_learner()
             arrays = (self.keys_, self.begin_, self.features_, self.a_, self.b_, self.rounds_)
@@ -321,7 +321,7 @@ class PassiveAggressive(Classifier, Model):
             else:
                 learner.restore(*arrays)
         except ValueError as error:
-            raise ModelFileError(str(error)) from None
+            raise ModelFileError(str(error), reason=reason_of(error)) from None
         self._made = learner
 
     def __getstate__(self) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from textmill._native import corpus as native_corpus
 from textmill._native import lm as native
 from textmill.arrays import Floats, Ints
 from textmill.corpus import TokenizerLike
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.lm.counting import BEGIN, END, SPECIAL, UNKNOWN, Room, Tree, counted, sequences
 from textmill.lm.smoothing import Rules, smooth
 from textmill.model import (
@@ -438,19 +438,21 @@ class NGramModel(Estimator, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
         if self.words_.to_list()[:3] != list(SPECIAL):
-            raise ModelFileError("the first words must be <unk>, <s> and </s>")
+            raise ModelFileError("the first words must be <unk>, <s> and </s>", reason="damaged")
         exact = self.log_probability_ is not None and self.log_back_off_ is not None
         codes = (self.probability_codes_, self.back_off_codes_)
         coded = self.books_ is not None and len(self.books_) == 2 and all(part is not None for part in codes)
         if exact == coded or not all(isinstance(line, str) for line in self.fall_backs_):
-            raise ModelFileError("there must be probabilities and back-off weights, as numbers or as codes")
+            raise ModelFileError(
+                "there must be probabilities and back-off weights, as numbers or as codes", reason="damaged"
+            )
         try:
             table = self._table()
             words = native_corpus.TermTable(self.words_.bytes, self.words_.offsets, effective_jobs(None))
         except ValueError as error:
-            raise ModelFileError(str(error)) from None
+            raise ModelFileError(str(error), reason=reason_of(error)) from None
         if int(self.children_[1]) - 1 != len(words) or len(self.discounts_) != len(self.levels_) - 2:
-            raise ModelFileError("numbers of words, orders and n-grams do not belong together")
+            raise ModelFileError("numbers of words, orders and n-grams do not belong together", reason="damaged")
         self._made = (table, words, self.words_.to_list())
 
     def numbers(self) -> tuple[Floats, Floats]:

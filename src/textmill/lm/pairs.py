@@ -380,9 +380,9 @@ class PairModel(Estimator, Model):
             self._check()
             links = [parse_alignment(word).links for word in self.ngrams_.words_.to_list()[SPECIAL:]]
         except DataError as fault:
-            raise ModelFileError(fault.message) from None
+            raise ModelFileError(fault.message, reason="damaged") from None
         if any(len(link) != 1 for link in links):
-            raise ModelFileError("a word of the n-gram model is no pair")
+            raise ModelFileError("a word of the n-gram model is no pair", reason="damaged")
         self._table = PairTables.of(self.ngrams_, [link[0] for link in links], self.direction == "backward")
 
     def __getstate__(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from typing import Any, ClassVar, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.errors import ModelFileError, NotFittedError
+from textmill.errors import ModelFileError, NotFittedError, reason_of
 from textmill.model.estimators import Estimator, constructor_parameters
 from textmill.model.file import Saved, write
 from textmill.model.layout import (
@@ -111,10 +111,12 @@ class Model:
         """
         try:
             if not self.__sklearn_is_fitted__():
-                raise ModelFileError(f"not saved: this {type(self).__name__} is not fitted yet; call fit first")
+                raise ModelFileError(
+                    f"not saved: this {type(self).__name__} is not fitted yet; call fit first", reason="not saved"
+                )
             write(path, _collect(self))
         except ModelFileError as fault:
-            raise ModelFileError(f"{os.fspath(path)}: {fault}") from None
+            raise ModelFileError(f"{os.fspath(path)}: {fault}", reason=reason_of(fault)) from None
 
     def fingerprint(self) -> str:
         """Return a hash of all that a file of the model would hold: equal for equal models.
@@ -168,7 +170,8 @@ class Model:
     def upgrade(cls, saved: Saved) -> Saved:
         """Turn the contents of a file of an older format (`saved.format`) into those of today."""
         raise ModelFileError(
-            f"has format {saved.format} of {saved.class_name}, which can no longer be read; train again"
+            f"has format {saved.format} of {saved.class_name}, which can no longer be read; train again",
+            reason="damaged",
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -287,7 +290,7 @@ def _check_arrays(model: Model, arrays: Mapping[str, NDArray[Any]]) -> None:
             try:
                 StringTable.from_arrays(array, arrays[name.removesuffix("bytes") + "offsets"]).verify()
             except ModelFileError as fault:
-                raise ModelFileError(f"'{name.removesuffix('.bytes')}': {fault}") from None
+                raise ModelFileError(f"'{name.removesuffix('.bytes')}': {fault}", reason=reason_of(fault)) from None
     model.check_values()
 
 
@@ -297,7 +300,9 @@ def _verify_values(model: Model) -> None:
         _check_arrays(model, _arrays(model))
     except ModelFileError as fault:
         source = vars(model).get("_source")
-        raise ModelFileError(f"{source}: {fault}; {DAMAGED}" if source else str(fault)) from None
+        raise ModelFileError(
+            f"{source}: {fault}; {DAMAGED}" if source else str(fault), reason=reason_of(fault)
+        ) from None
 
 
 def _inner_models(model: Model) -> dict[str, Model | None]:
@@ -326,7 +331,9 @@ def _collect(model: Model) -> Saved:
         try:
             _check_arrays(model, saved.arrays)
         except ModelFileError as fault:
-            raise ModelFileError(f"not saved: {fault}; {saved.class_name} and its declarations disagree") from None
+            raise ModelFileError(
+                f"not saved: {fault}; {saved.class_name} and its declarations disagree", reason="not saved"
+            ) from None
     return saved
 
 

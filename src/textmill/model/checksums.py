@@ -72,14 +72,14 @@ def check_header(
         or checksums["arrays"].keys() != types.keys()
         or not all(isinstance(digits, str) and _DIGITS.fullmatch(digits) for digits in checksums["arrays"].values())
     ):
-        raise ModelFileError(f"the checksums are not those of its arrays; {DAMAGED}")
+        raise ModelFileError(f"the checksums are not those of its arrays; {DAMAGED}", reason="damaged")
     header = checksums.pop("header")
     try:
         same = header == header_checksum(description, types)
     except RecursionError:
-        raise ModelFileError(f"the description is nested too deeply; {DAMAGED}") from None
+        raise ModelFileError(f"the description is nested too deeply; {DAMAGED}", reason="damaged") from None
     if not same:
-        raise ModelFileError(f"the header is not what was saved: its checksum differs; {DAMAGED}")
+        raise ModelFileError(f"the header is not what was saved: its checksum differs; {DAMAGED}", reason="damaged")
     del description["crc32"]
     arrays: dict[str, str] = checksums["arrays"]
     return arrays
@@ -94,7 +94,9 @@ def check_arrays(arrays: Mapping[str, NDArray[Any]], checksums: Mapping[str, str
     """
     for name, checksum in array_checksums(arrays).items():
         if checksum != checksums[name]:
-            raise ModelFileError(f"array '{name}' is not what was saved: its checksum differs; {DAMAGED}")
+            raise ModelFileError(
+                f"array '{name}' is not what was saved: its checksum differs; {DAMAGED}", reason="damaged"
+            )
 
 
 def _array_checksum(array: NDArray[Any]) -> str:

@@ -82,7 +82,9 @@ def write(path: str | os.PathLike[str], saved: Saved) -> None:
 
     target = Path(os.path.realpath(path))  # through a symbolic link, not over it
     if os.path.exists(path) and not os.path.isfile(path):  # not of the target: a pipe behind /dev/stdout has no place
-        raise ModelFileError("not saved: there is a folder or device of that name, or a pipe; choose another name")
+        raise ModelFileError(
+            "not saved: there is a folder or device of that name, or a pipe; choose another name", reason="not saved"
+        )
     arrays = {name: np.asarray(array, order="C") for name, array in _flat(saved).items()}  # the library swaps bytes
     description = _description(saved) | {"crc32": {"arrays": array_checksums(arrays)}}
     header = header_checksum(description, {name: (array.dtype.name, array.shape) for name, array in arrays.items()})
@@ -91,7 +93,8 @@ def write(path: str | os.PathLike[str], saved: Saved) -> None:
     if 2 * len(text.encode()) > MAX_HEADER:  # twice: quotes are escaped once more in the header
         raise ModelFileError(
             f"not saved: parameters and state take {len(text):,} characters, more than {MAX_HEADER // 2:,} bytes; "
-            "keep long lists in arrays"
+            "keep long lists in arrays",
+            reason="not saved",
         )
     try:
         with _scratch(target) as (folder, mode):
@@ -107,7 +110,8 @@ def write(path: str | os.PathLike[str], saved: Saved) -> None:
         reason = fault.strerror if isinstance(fault, OSError) else str(fault)
         remedy = "make" if isinstance(fault, FileNotFoundError) else "make room in"
         raise ModelFileError(
-            f"not saved: {reason}; {remedy} the folder or choose another; a file that was there is unchanged"
+            f"not saved: {reason}; {remedy} the folder or choose another; a file that was there is unchanged",
+            reason="not saved",
         ) from None
 
 
@@ -202,7 +206,9 @@ def read(path: str | os.PathLike[str], *, verify: bool = False) -> Saved:
     """
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
-        raise ModelFileError(f"is a {'folder' if stat.S_ISDIR(mode) else 'device or pipe'}; pass the file of a model")
+        raise ModelFileError(
+            f"is a {'folder' if stat.S_ISDIR(mode) else 'device or pipe'}; pass the file of a model", reason="foreign"
+        )
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         header = _read_header(file, size)
@@ -213,10 +219,12 @@ def read(path: str | os.PathLike[str], *, verify: bool = False) -> Saved:
         try:
             whole = np.asarray(np.memmap(file, dtype=np.uint8, mode="r"))
         except OSError as fault:
-            raise ModelFileError(f"cannot be mapped into memory ({fault.strerror}); free memory") from None
+            raise ModelFileError(
+                f"cannot be mapped into memory ({fault.strerror}); free memory", reason="unreadable"
+            ) from None
     description = _parse(text.encode(), "the description")
     if not _is_canonical(description, text):
-        raise ModelFileError(f"the description is not in canonical form; {DAMAGED}")
+        raise ModelFileError(f"the description is not in canonical form; {DAMAGED}", reason="damaged")
     checksums = check_header(description, {name: (dtype.name, shape) for name, (_, _, dtype, shape) in places.items()})
     arrays = {name: whole[start:end].view(dtype).reshape(shape) for name, (start, end, dtype, shape) in places.items()}
     if verify and checksums is not None:
@@ -227,7 +235,9 @@ def read(path: str | os.PathLike[str], *, verify: bool = False) -> Saved:
         grouped.setdefault(prefix, {})[own_name] = array
     saved = _saved(description, checksums, grouped, "")
     if grouped:
-        raise ModelFileError(f"arrays under '{min(grouped)}' belong to no model in the file; {DAMAGED}")
+        raise ModelFileError(
+            f"arrays under '{min(grouped)}' belong to no model in the file; {DAMAGED}", reason="damaged"
+        )
     return saved
 
 
@@ -237,12 +247,14 @@ def _read_header(file: BinaryIO, size: int) -> bytes:
     length = int.from_bytes(first[:8], "little")
     if size >= 8 and first[8:9] in (b"{", b"") and 2 <= length <= MAX_HEADER:
         if 8 + length > size:
-            raise ModelFileError(f"ends after {size} bytes, inside its header; an unfinished copy: fetch it again")
+            raise ModelFileError(
+                f"ends after {size} bytes, inside its header; an unfinished copy: fetch it again", reason="truncated"
+            )
         file.seek(8)
         header = file.read(length)
         if len(header) == length:
             return header
-    raise ModelFileError(f"not a textmill model but {foreign_format(first)}")
+    raise ModelFileError(f"not a textmill model but {foreign_format(first)}", reason="foreign")
 
 
 def _parse(data: bytes, what: str) -> dict[str, Any]:
@@ -260,12 +272,12 @@ def _parse(data: bytes, what: str) -> dict[str, Any]:
     try:
         value = json.loads(data.decode(), object_pairs_hook=unique, parse_constant=refuse)
     except RecursionError:
-        raise ModelFileError(f"{what} is nested too deeply; {DAMAGED}") from None
+        raise ModelFileError(f"{what} is nested too deeply; {DAMAGED}", reason="damaged") from None
     except ValueError as fault:  # UTF-8, JSON and endless numbers all end here
         reason = str(fault).splitlines()[0][:120]
-        raise ModelFileError(f"{what} is not JSON in UTF-8 ({reason}); {DAMAGED}") from None
+        raise ModelFileError(f"{what} is not JSON in UTF-8 ({reason}); {DAMAGED}", reason="damaged") from None
     if not isinstance(value, dict):
-        raise ModelFileError(f"{what} is no JSON object; {DAMAGED}")
+        raise ModelFileError(f"{what} is no JSON object; {DAMAGED}", reason="damaged")
     return value
 
 
@@ -274,11 +286,12 @@ def _metadata(entries: dict[str, Any]) -> str:
     metadata = entries.pop("__metadata__", None)
     if not isinstance(metadata, dict) or "textmill" not in metadata:
         raise ModelFileError(
-            "a safetensors file of another program (no 'textmill' in its metadata); pass a file made by save"
+            "a safetensors file of another program (no 'textmill' in its metadata); pass a file made by save",
+            reason="damaged",
         )
     text = metadata["textmill"]
     if len(metadata) != 1 or not isinstance(text, str) or _LONE_SURROGATE.search(text):
-        raise ModelFileError(f"the metadata must be one text under 'textmill'; {DAMAGED}")
+        raise ModelFileError(f"the metadata must be one text under 'textmill'; {DAMAGED}", reason="damaged")
     return text
 
 
@@ -298,33 +311,35 @@ def _check_places(entries: dict[str, Any], begin: int, size: int) -> dict[str, P
     places: dict[str, Place] = {}
     for name, entry in entries.items():
         if not _ARRAY_NAME.fullmatch(name):
-            raise ModelFileError(f"array name {name[:80]!r} is none of ours; {DAMAGED}")
+            raise ModelFileError(f"array name {name[:80]!r} is none of ours; {DAMAGED}", reason="damaged")
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-            raise ModelFileError(f"array '{name}' must have dtype, shape and data_offsets; {DAMAGED}")
+            raise ModelFileError(f"array '{name}' must have dtype, shape and data_offsets; {DAMAGED}", reason="damaged")
         code, shape, span = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(code, str) or code not in DTYPES:
-            raise ModelFileError(f"array '{name}' has the unknown type {str(code)[:20]!r}; {DAMAGED}")
+            raise ModelFileError(f"array '{name}' has the unknown type {str(code)[:20]!r}; {DAMAGED}", reason="damaged")
         if not _counts(shape) or len(shape) > _MAX_AXES or not _counts(span) or len(span) != 2:
-            raise ModelFileError(f"array '{name}' has an impossible shape or place; {DAMAGED}")
+            raise ModelFileError(f"array '{name}' has an impossible shape or place; {DAMAGED}", reason="damaged")
         dtype = np.dtype(DTYPES[code]).newbyteorder("<")
         items = full = 1
         for extent in shape:
             items, full = items * extent, full * max(1, extent)  # Python's integers do not overflow, NumPy's do
         if full * dtype.itemsize >= 2**63 or span[1] - span[0] != items * dtype.itemsize:
-            raise ModelFileError(f"array '{name}' does not fit its place in the file; {DAMAGED}")
+            raise ModelFileError(f"array '{name}' does not fit its place in the file; {DAMAGED}", reason="damaged")
         start, end = begin + span[0], begin + span[1]
         if start % dtype.itemsize:
-            raise ModelFileError(f"array '{name}' is not aligned; {DAMAGED}")
+            raise ModelFileError(f"array '{name}' is not aligned; {DAMAGED}", reason="damaged")
         places[name] = (start, end, dtype, tuple(shape))
     position = begin
     for name, (start, end, _, _) in sorted(places.items(), key=lambda item: item[1][:2]):
         if start != position:
-            raise ModelFileError(f"array '{name}' leaves a gap or lies over another; {DAMAGED}")
+            raise ModelFileError(f"array '{name}' leaves a gap or lies over another; {DAMAGED}", reason="damaged")
         position = end
     if position > size:
-        raise ModelFileError(f"ends after {size} of {position} bytes; an unfinished copy: fetch it again")
+        raise ModelFileError(
+            f"ends after {size} of {position} bytes; an unfinished copy: fetch it again", reason="truncated"
+        )
     if position < size:
-        raise ModelFileError(f"has {size - position} bytes after its end; {DAMAGED}")
+        raise ModelFileError(f"has {size - position} bytes after its end; {DAMAGED}", reason="damaged")
     return places
 
 
@@ -338,18 +353,18 @@ def _saved(
 ) -> Saved:
     """Check one level of the description and give it its arrays, which leave `grouped`, and their checksums."""
     if not isinstance(description, dict) or description.keys() != _KEYS.keys():
-        raise ModelFileError(f"the description must have the keys {', '.join(_KEYS)}; {DAMAGED}")
+        raise ModelFileError(f"the description must have the keys {', '.join(_KEYS)}; {DAMAGED}", reason="damaged")
     for key, kind in _KEYS.items():
         if type(description[key]) is not kind:
-            raise ModelFileError(f"'{key}' in the description must be a {kind.__name__}; {DAMAGED}")
+            raise ModelFileError(f"'{key}' in the description must be a {kind.__name__}; {DAMAGED}", reason="damaged")
     if not 1 <= description["format"] < 2**31:
-        raise ModelFileError(f"the format in the description is no version; {DAMAGED}")
+        raise ModelFileError(f"the format in the description is no version; {DAMAGED}", reason="damaged")
     if prefix.count("part/") >= _DEEPEST:
-        raise ModelFileError(f"models are nested more than {_DEEPEST} deep; {DAMAGED}")
+        raise ModelFileError(f"models are nested more than {_DEEPEST} deep; {DAMAGED}", reason="damaged")
     parts = {}
     for name, part in description["parts"].items():
         if not _PART_NAME.fullmatch(name):
-            raise ModelFileError(f"part name {name[:80]!r} is none of ours; {DAMAGED}")
+            raise ModelFileError(f"part name {name[:80]!r} is none of ours; {DAMAGED}", reason="damaged")
         inner = f"{prefix}/part/{name}".removeprefix("/")
         parts[name] = None if part is None else _saved(part, checksums, grouped, inner)
     arrays = grouped.pop(prefix, {})

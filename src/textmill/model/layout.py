@@ -128,19 +128,25 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field]
         array = arrays.get(name)
         if array is None:
             if not field.optional:
-                raise ModelFileError(f"array '{name}' with axes ({' '.join(field.axes)}) is missing")
+                raise ModelFileError(f"array '{name}' with axes ({' '.join(field.axes)}) is missing", reason="damaged")
             continue
         if array.ndim != len(field.axes):
-            raise ModelFileError(f"array '{name}' has {array.ndim} axes but needs ({' '.join(field.axes)})")
+            raise ModelFileError(
+                f"array '{name}' has {array.ndim} axes but needs ({' '.join(field.axes)})", reason="damaged"
+            )
         if array.dtype.name not in field.types:
-            raise ModelFileError(f"array '{name}' is {array.dtype.name} but must be {' or '.join(sorted(field.types))}")
+            raise ModelFileError(
+                f"array '{name}' is {array.dtype.name} but must be {' or '.join(sorted(field.types))}", reason="damaged"
+            )
         for axis, extent in zip(field.axes, array.shape, strict=True):
             base = axis.removesuffix("+1")
             extra = 1 if axis != base else 0
             owner = owners.setdefault(base, name)
             if extent - extra != sizes.setdefault(base, max(0, extent - extra)):
                 wanted = sizes[base] + extra
-                raise ModelFileError(f"'{name}' has {extent} along {axis}, but '{owner}' asks for {wanted}")
+                raise ModelFileError(
+                    f"'{name}' has {extent} along {axis}, but '{owner}' asks for {wanted}", reason="damaged"
+                )
     return sizes
 
 
@@ -154,7 +160,7 @@ def check_indices(name: str, array: NDArray[Any], extent: int) -> None:
     at = _first(array, lambda part: (part < 0) | (part >= extent))
     if at is not None:
         allowed = f"only 0 to {extent - 1} are valid" if extent else "there is nothing to point at"
-        raise ModelFileError(f"'{name}' holds {array.flat[at]} at position {at}, but {allowed}")
+        raise ModelFileError(f"'{name}' holds {array.flat[at]} at position {at}, but {allowed}", reason="damaged")
 
 
 def check_offsets(name: str, array: NDArray[Any], extent: int) -> None:
@@ -165,10 +171,14 @@ def check_offsets(name: str, array: NDArray[Any], extent: int) -> None:
     textmill.errors.ModelFileError: 'rows_' falls from 2 to 1 after position 1
     """
     if array[0] != 0 or array[-1] != extent:
-        raise ModelFileError(f"'{name}' runs from {array[0]} to {array[-1]} but must run from 0 to {extent}")
+        raise ModelFileError(
+            f"'{name}' runs from {array[0]} to {array[-1]} but must run from 0 to {extent}", reason="damaged"
+        )
     at = _first(array, lambda part: part[1:] < part[:-1], overlap=1)
     if at is not None:
-        raise ModelFileError(f"'{name}' falls from {array[at]} to {array[at + 1]} after position {at}")
+        raise ModelFileError(
+            f"'{name}' falls from {array[at]} to {array[at + 1]} after position {at}", reason="damaged"
+        )
 
 
 def check_flags(name: str, array: NDArray[np.bool_]) -> None:
@@ -178,7 +188,7 @@ def check_flags(name: str, array: NDArray[np.bool_]) -> None:
     """
     at = _first(array.view(np.uint8), lambda part: part > 1)
     if at is not None:
-        raise ModelFileError(f"'{name}' has a byte that is neither 0 nor 1 at position {at}")
+        raise ModelFileError(f"'{name}' has a byte that is neither 0 nor 1 at position {at}", reason="damaged")
 
 
 def _first(array: NDArray[Any], wrong: Callable[[NDArray[Any]], NDArray[np.bool_]], overlap: int = 0) -> int | None:

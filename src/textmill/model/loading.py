@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.model.base import Model, has_type, set_arrays
 from textmill.model.estimators import Estimator, constructor_parameters
 from textmill.model.file import Saved, is_unfinished, read
@@ -52,15 +52,19 @@ def load(
     place, passed = os.fspath(path), dict(callables)
     try:
         if is_unfinished(path):
-            raise ModelFileError("was left by a save that was killed and may be unfinished; save the model again")
+            raise ModelFileError(
+                "was left by a save that was killed and may be unfinished; save the model again", reason="truncated"
+            )
         saved = read(path, verify=verify)
         if expect is not None and not issubclass(find_class(saved.class_name), expect):
             wanted = expect.__name__
             article = "an" if wanted.startswith(("A", "E", "I", "O", "LDA", "LSA", "NG", "NMF")) else "a"
-            raise ModelFileError(f"holds a {saved.class_name}, not {article} {wanted}; pass another file")
+            raise ModelFileError(
+                f"holds a {saved.class_name}, not {article} {wanted}; pass another file", reason="other kind"
+            )
         model = _restore(saved, place, passed)
     except ModelFileError as fault:
-        raise ModelFileError(f"{place}: {fault}") from None
+        raise ModelFileError(f"{place}: {fault}", reason=reason_of(fault)) from None
     if passed:
         raise DataError(f"the model has no callable parameter '{min(passed)}'; do not pass it", source=place)
     if verify:
@@ -88,7 +92,7 @@ def describe(path: str | os.PathLike[str], *, verify: bool = False) -> dict[str,
         saved = read(path, verify=verify)
         return _description(saved) | {"checksums": saved.checksums is not None}
     except ModelFileError as fault:
-        raise ModelFileError(f"{os.fspath(path)}: {fault}") from None
+        raise ModelFileError(f"{os.fspath(path)}: {fault}", reason=reason_of(fault)) from None
 
 
 def _description(saved: Saved) -> dict[str, Any]:
@@ -115,24 +119,29 @@ def _restore(saved: Saved, place: str, passed: dict[str, Callable[..., Any]], pr
     """Make the model that a file holds; takes from `passed` the functions it needs."""
     cls = find_class(saved.class_name)
     if not issubclass(cls, Model) or not hasattr(cls, "format_version"):
-        raise ModelFileError(f"holds a {saved.class_name}, which is no model; {DAMAGED}")
+        raise ModelFileError(f"holds a {saved.class_name}, which is no model; {DAMAGED}", reason="damaged")
     if saved.format > cls.format_version:
         raise ModelFileError(
-            f"has format {saved.format} of {saved.class_name}, newer than this textmill; upgrade textmill"
+            f"has format {saved.format} of {saved.class_name}, newer than this textmill; upgrade textmill",
+            reason="too new",
         )
     if saved.format < cls.format_version:
         try:
             saved = cls.upgrade(saved)
         except (LookupError, TypeError, ValueError) as fault:
-            raise ModelFileError(f"does not hold what format {saved.format} should ({fault}); {DAMAGED}") from None
+            raise ModelFileError(
+                f"does not hold what format {saved.format} should ({fault}); {DAMAGED}", reason=reason_of(fault)
+            ) from None
     _check_parameters(cls, saved)
     fitted_parts = cls.declared.fitted_parts
     parts: dict[str, Model | None] = {}
     for name, part in sorted(saved.parts.items()):  # a parameter before what was fitted by it
         if part is None and name not in fitted_parts:
-            raise ModelFileError(f"'{name}' of {saved.class_name} must not be missing; {DAMAGED}")
+            raise ModelFileError(f"'{name}' of {saved.class_name} must not be missing; {DAMAGED}", reason="damaged")
         if part is not None and part.class_name not in cls.declared.parts.get(name, part.class_name).split(" | "):
-            raise ModelFileError(f"'{name}' of {saved.class_name} cannot be a {part.class_name[:80]!r}; {DAMAGED}")
+            raise ModelFileError(
+                f"'{name}' of {saved.class_name} cannot be a {part.class_name[:80]!r}; {DAMAGED}", reason="damaged"
+            )
         inner = f"{prefix}{name}__"
         functions = _functions(parts.get(name.removesuffix("_")) if name in fitted_parts else None, inner)
         passed.update({key: function for key, function in functions.items() if key not in passed})
@@ -149,7 +158,9 @@ def _restore(saved: Saved, place: str, passed: dict[str, Callable[..., Any]], pr
     if saved.fitted:
         _restore_fitted(model, saved, parts)
     elif saved.arrays or saved.state or fitted_parts & parts.keys():
-        raise ModelFileError(f"the {saved.class_name} is not fitted but has arrays or values; {DAMAGED}")
+        raise ModelFileError(
+            f"the {saved.class_name} is not fitted but has arrays or values; {DAMAGED}", reason="damaged"
+        )
     model._source = place
     return model
 
@@ -168,12 +179,13 @@ def _check_parameters(cls: type[Model], saved: Saved) -> None:
     unknown = (saved.parameters.keys() | parts) - expected.keys()
     if unknown:
         raise ModelFileError(
-            f"has a parameter {min(unknown)[:80]!r} that this {cls.__name__} does not have; upgrade textmill"
+            f"has a parameter {min(unknown)[:80]!r} that this {cls.__name__} does not have; upgrade textmill",
+            reason="too new",
         )
     required = {name for name, parameter in expected.items() if parameter.default is parameter.empty}
     wrong = (required - parts - saved.parameters.keys()) | (saved.parameters.keys() & parts)
     if wrong:
-        raise ModelFileError(f"parameter '{min(wrong)}' must be there once; {DAMAGED}")
+        raise ModelFileError(f"parameter '{min(wrong)}' must be there once; {DAMAGED}", reason="damaged")
 
 
 def _passed(name: str, function: str, passed: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
@@ -181,7 +193,8 @@ def _passed(name: str, function: str, passed: dict[str, Callable[..., Any]]) -> 
     if name not in passed:
         raise ModelFileError(
             f"parameter '{name}' was the function {function[:80]!r}, which a file cannot hold; "
-            f"pass it again: load(path, {name}=...)"
+            f"pass it again: load(path, {name}=...)",
+            reason="damaged",
         )
     if not callable(passed[name]):
         raise DataError(f"{name} must be a function like {function[:80]!r}, got {passed[name]!r}")
@@ -192,19 +205,25 @@ def _restore_fitted(model: Model, saved: Saved, parts: dict[str, Model | None]) 
     """Give the model what it had learnt."""
     declared = model.declared
     if saved.state.keys() != declared.state.keys() or not declared.fitted_parts <= parts.keys():
-        raise ModelFileError(f"a value or part of the {saved.class_name} is missing or unknown; {DAMAGED}")
+        raise ModelFileError(
+            f"a value or part of the {saved.class_name} is missing or unknown; {DAMAGED}", reason="damaged"
+        )
     for name in declared.fitted_parts:
         setattr(model, name, parts[name])
     for name, kind in declared.state.items():
         value = decode(f"'{name}'", saved.state[name])
         if not has_type(value, kind):
-            raise ModelFileError(f"'{name}' is a {type(value).__name__}, which it cannot be; {DAMAGED}")
+            raise ModelFileError(
+                f"'{name}' is a {type(value).__name__}, which it cannot be; {DAMAGED}", reason="damaged"
+            )
         setattr(model, name, value)
     fields = stored_fields(declared.fields, saved.arrays)
     if saved.arrays.keys() - fields.keys():
-        raise ModelFileError(f"array '{min(saved.arrays.keys() - fields.keys())}' is unknown; {DAMAGED}")
+        raise ModelFileError(
+            f"array '{min(saved.arrays.keys() - fields.keys())}' is unknown; {DAMAGED}", reason="damaged"
+        )
     try:
         check_shapes(saved.arrays, fields)
         set_arrays(model, saved.arrays)
     except ModelFileError as fault:
-        raise ModelFileError(f"{fault}; {DAMAGED}") from None
+        raise ModelFileError(f"{fault}; {DAMAGED}", reason=reason_of(fault)) from None

@@ -53,7 +53,9 @@ def find_class(name: str) -> type:
         except ImportError:
             cls = None
     if not isinstance(cls, type):
-        raise ModelFileError(f"holds a {name[:80]!r}, which this textmill does not have; upgrade textmill")
+        raise ModelFileError(
+            f"holds a {name[:80]!r}, which this textmill does not have; upgrade textmill", reason="too new"
+        )
     return cls
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.model.names import class_name, find_class
 from textmill.model.options import Options
 
@@ -114,7 +114,7 @@ def decode(name: str, value: Any, depth: int = 0) -> Any:
     if isinstance(value, int) and value.bit_length() <= _LONGEST:
         return value
     if depth > _DEEPEST:
-        raise ModelFileError(f"{name} is nested more than {_DEEPEST} deep; {DAMAGED}")
+        raise ModelFileError(f"{name} is nested more than {_DEEPEST} deep; {DAMAGED}", reason="damaged")
     if isinstance(value, list):
         return [decode(name, item, depth + 1) for item in value]
     if isinstance(value, dict) and len(value) == 1:
@@ -130,21 +130,25 @@ def decode(name: str, value: Any, depth: int = 0) -> Any:
                 return {decode(name, key, depth + 1): decode(name, item, depth + 1) for key, item in content}
         except (TypeError, ValueError):  # an element that cannot be in a set, a pair that is none
             pass
-    raise ModelFileError(f"{name} has a value of no known form; {DAMAGED}")
+    raise ModelFileError(f"{name} has a value of no known form; {DAMAGED}", reason="damaged")
 
 
 def _options(name: str, content: Any, depth: int) -> Options:
     """Options from their public name and fields."""
     if not _names_options(content):
-        raise ModelFileError(f"{name} has a value of no known form; {DAMAGED}")
+        raise ModelFileError(f"{name} has a value of no known form; {DAMAGED}", reason="damaged")
     cls = find_class(content[0])
     if not issubclass(cls, Options):
-        raise ModelFileError(f"{name} holds a {content[0][:80]!r}, which is no class of options; {DAMAGED}")
+        raise ModelFileError(
+            f"{name} holds a {content[0][:80]!r}, which is no class of options; {DAMAGED}", reason="damaged"
+        )
     values = {field: decode(name, item, depth + 1) for field, item in content[1].items()}
     try:
         return cls(**values)
     except (DataError, TypeError) as fault:
-        raise ModelFileError(f"{name} has options that {content[0]} refuses ({fault}); {DAMAGED}") from None
+        raise ModelFileError(
+            f"{name} has options that {content[0]} refuses ({fault}); {DAMAGED}", reason=reason_of(fault)
+        ) from None
 
 
 def _names_options(content: Any) -> bool:

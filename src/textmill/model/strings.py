@@ -65,9 +65,9 @@ class StringTable:
         ['one', 'two']
         """
         if bytes.dtype != np.uint8 or offsets.dtype != np.int64 or bytes.ndim != 1 or offsets.ndim != 1:
-            raise ModelFileError("strings need one row of uint8 bytes and one row of int64 offsets")
+            raise ModelFileError("strings need one row of uint8 bytes and one row of int64 offsets", reason="damaged")
         if not offsets.size:
-            raise ModelFileError("strings need at least one offset, even when there are no strings")
+            raise ModelFileError("strings need at least one offset, even when there are no strings", reason="damaged")
         table = cls.__new__(cls)
         table._bytes, table._offsets = _read_only(bytes), _read_only(offsets)
         return table
@@ -96,7 +96,7 @@ class StringTable:
         try:
             return self._bytes[begin:end].tobytes().decode()
         except UnicodeDecodeError:
-            raise ModelFileError(f"string {position} is not UTF-8; the file is damaged") from None
+            raise ModelFileError(f"string {position} is not UTF-8; the file is damaged", reason="damaged") from None
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _BLOCK):
@@ -118,7 +118,7 @@ class StringTable:
         """
         begins, ends = self._offsets[:-1][indices], self._offsets[1:][indices]
         if np.any((begins < 0) | (ends < begins) | (ends > self._bytes.size)):
-            raise ModelFileError("offsets of the strings are out of order; the file is damaged")
+            raise ModelFileError("offsets of the strings are out of order; the file is damaged", reason="damaged")
         offsets = np.zeros(begins.size + 1, dtype=np.int64)
         np.cumsum(ends - begins, out=offsets[1:])
         taken = np.empty(offsets[-1], dtype=np.uint8)
@@ -161,13 +161,17 @@ class StringTable:
         """Strings first to end - 1, each checked."""
         bounds = self._offsets[first : end + 1].tolist()
         if any(left > right for left, right in pairwise(bounds)) or bounds[0] < 0 or bounds[-1] > self._bytes.size:
-            raise ModelFileError(f"offsets of the strings {first} to {end - 1} are out of order; the file is damaged")
+            raise ModelFileError(
+                f"offsets of the strings {first} to {end - 1} are out of order; the file is damaged", reason="damaged"
+            )
         base = bounds[0]
         data = self._bytes[base : bounds[-1]].tobytes()
         try:
             return [data[left - base : right - base].decode() for left, right in pairwise(bounds)]
         except UnicodeDecodeError:
-            raise ModelFileError(f"strings {first} to {end - 1} are not all UTF-8; the file is damaged") from None
+            raise ModelFileError(
+                f"strings {first} to {end - 1} are not all UTF-8; the file is damaged", reason="damaged"
+            ) from None
 
     def verify(self) -> None:
         """Raise ModelFileError unless every string is sound; O(bytes).
@@ -181,12 +185,12 @@ class StringTable:
                 decoder.decode(self._bytes[start : start + CHUNK].tobytes())
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            raise ModelFileError("the strings are not UTF-8") from None
+            raise ModelFileError("the strings are not UTF-8", reason="damaged") from None
         # The whole is UTF-8; a part is too exactly when it starts at a character, not at a continuation byte 10xxxxxx.
         for start in range(0, self._offsets.size, CHUNK):
             begins = self._offsets[start : start + CHUNK]
             if np.any(self._bytes[begins[begins < self._bytes.size]] & 0xC0 == 0x80):
-                raise ModelFileError("a string begins in the middle of a character")
+                raise ModelFileError("a string begins in the middle of a character", reason="damaged")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StringTable):

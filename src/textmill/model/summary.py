@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.model.base import Model
 from textmill.model.estimators import Estimator, constructor_parameters
 from textmill.model.file import Saved, read
@@ -114,7 +114,7 @@ def summarize(path: str | os.PathLike[str]) -> Summary:
     try:
         return _summary(read(path))
     except ModelFileError as fault:
-        raise ModelFileError(f"{os.fspath(path)}: {fault}") from None
+        raise ModelFileError(f"{os.fspath(path)}: {fault}", reason=reason_of(fault)) from None
 
 
 def _summary(saved: Saved) -> Summary:

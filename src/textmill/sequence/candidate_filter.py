@@ -263,11 +263,11 @@ class CandidateFilter(Estimator, Model):
         from textmill.errors import ModelFileError
 
         if self.counts_.shape[1:] != (len(SORTS), 2) or self.totals_.shape != (2,):
-            raise ModelFileError("the counts have other sorts of tests")
+            raise ModelFileError("the counts have other sorts of tests", reason="damaged")
         if (self.counts_ < 0).any() or (self.counts_[..., 0] > self.counts_[..., 1]).any():
-            raise ModelFileError("a count is negative, or of more entities than candidates")
+            raise ModelFileError("a count is negative, or of more entities than candidates", reason="damaged")
         if not 0 <= self.totals_[0] <= self.totals_[1] or np.isnan(self.threshold_):
-            raise ModelFileError("the totals or the threshold make no sense")
+            raise ModelFileError("the totals or the threshold make no sense", reason="damaged")
 
     def _columns(self, X: list[Any]) -> list[int]:
         first = next((s for s in X if len(s)), None)

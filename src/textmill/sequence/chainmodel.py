@@ -257,11 +257,11 @@ class ChainModel(Classifier, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
         if len(self.features_) and not (np.diff(self.features_) > 0).all():
-            raise ModelFileError("the features do not rise")
+            raise ModelFileError("the features do not rise", reason="damaged")
         if len(self.features_) and not 0 <= self.features_[0] <= self.features_[-1] < self.feature_layout_.size:
-            raise ModelFileError("a feature belongs to no test")
+            raise ModelFileError("a feature belongs to no test", reason="damaged")
         if not np.isfinite(self.weights_).all():
-            raise ModelFileError("a weight is not finite")
+            raise ModelFileError("a weight is not finite", reason="damaged")
 
     def __sklearn_tags__(self) -> Any:
         """Without the tag of a classifier: scikit-learn would take y for labels of rows, and refuse lists of labels."""

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from textmill._native import sequence as native
 from textmill.arrays import Bytes, Floats, Ids, Ints
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.model import Model, Saved, StringTable, check_choice, check_fitted, check_range, effective_jobs
 from textmill.sequence.decoders import forced_labels
 from textmill.sequence.encoder import Encoder
@@ -325,13 +325,13 @@ class CountedMarkov(StepChain, Model):
         try:
             levels = [order for order, _ in self._chain()]
             if len(self.weights_) != len(levels) or len(self.level_) != len(self.encoder_.tests_):
-                raise ModelFileError("levels, weights and tests do not belong together")
+                raise ModelFileError("levels, weights and tests do not belong together", reason="damaged")
             if self.order_ != max(levels) or not 0 <= self.start_ <= len(self.classes_):
-                raise ModelFileError("the order or the label at the start does not fit the patterns")
+                raise ModelFileError("the order or the label at the start does not fit the patterns", reason="damaged")
             self.table()
             check_joint(self.joint_encoder_, self.before_of_, self.finer_)
         except ValueError as error:
-            raise ModelFileError(str(error)) from None
+            raise ModelFileError(str(error), reason=reason_of(error)) from None
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:

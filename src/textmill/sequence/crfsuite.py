@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.files import replacing
 from textmill.model import StringTable
 from textmill.numeric import sparse
@@ -66,9 +66,9 @@ def read_crfsuite(path: str | os.PathLike[str]) -> ChainWeights:
     try:
         return _weights(Path(path).read_bytes())
     except OSError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error.strerror or error}") from None
+        raise ModelFileError(f"{os.fspath(path)}: {error.strerror or error}", reason="unreadable") from None
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+        raise ModelFileError(f"{os.fspath(path)}: {error}", reason=reason_of(error)) from None
 
 
 def write_crfsuite(weights: ChainWeights, path: str | os.PathLike[str]) -> None:
@@ -259,14 +259,18 @@ def _final(a: Any, b: Any, c: Any) -> Any:
 def _weights(data: bytes) -> ChainWeights:
     """The model in a file."""
     if data[:4] != b"lCRF":
-        raise ModelFileError("not a model of CRFsuite, which begins with lCRF")
+        raise ModelFileError("not a model of CRFsuite, which begins with lCRF", reason="foreign")
     if len(data) < _HEADER.size:
-        raise ModelFileError("the file ends inside its header; was the copy finished?")
+        raise ModelFileError("the file ends inside its header; was the copy finished?", reason="truncated")
     _, size, kind, version, _, labels, attributes, *places = _HEADER.unpack_from(data)
     if size != len(data):
-        raise ModelFileError(f"the file has {len(data)} bytes but says {size}; was the copy finished?")
+        raise ModelFileError(
+            f"the file has {len(data)} bytes but says {size}; was the copy finished?", reason="truncated"
+        )
     if kind != b"FOMC" or version != 100:
-        raise ModelFileError(f"a model of type {kind!r} and version {version}, not a chain of version 100")
+        raise ModelFileError(
+            f"a model of type {kind!r} and version {version}, not a chain of version 100", reason="foreign"
+        )
     begin, count = _chunk(data, places[0], b"FEAT")
     if begin + count * _FEATURE.itemsize > len(data):
         raise _damaged("more features than there is room for", places[0])
@@ -274,7 +278,7 @@ def _weights(data: bytes) -> ChainWeights:
     classes = _strings(data, places[1], labels)
     names = _strings(data, places[2], attributes)
     if not classes:
-        raise ModelFileError("there are no labels")
+        raise ModelFileError("there are no labels", reason="damaged")
     state = features["kind"] == 0
     for rule, fault in (
         (features["kind"] <= 1, "is of no known kind"),
@@ -298,7 +302,7 @@ def _weights(data: bytes) -> ChainWeights:
 
 
 def _damaged(fault: str, place: int) -> ModelFileError:
-    return ModelFileError(f"{fault}, at byte {place}; the file is damaged")
+    return ModelFileError(f"{fault}, at byte {place}; the file is damaged", reason="damaged")
 
 
 def _chunk(data: bytes, place: int, name: bytes) -> tuple[int, int]:
@@ -317,7 +321,9 @@ def _strings(data: bytes, begin: int, count: int) -> list[str]:
         raise _damaged("there is no table of strings", begin)
     _, size, _, order, n, by_number = _QUARKS.unpack_from(data, begin)
     if order != _ORDER:
-        raise ModelFileError("the table of strings has another order of bytes; convert the model where it was trained")
+        raise ModelFileError(
+            "the table of strings has another order of bytes; convert the model where it was trained", reason="foreign"
+        )
     if not _RECORDS <= by_number <= by_number + 4 * n <= size <= len(data) - begin or n != count:
         raise _damaged("a table of strings has an impossible size", begin)
     table = data[begin : begin + size]
@@ -335,7 +341,9 @@ def _strings(data: bytes, begin: int, count: int) -> list[str]:
     try:
         strings = [key[:-1].decode("utf-8") for key in keys]
     except UnicodeDecodeError as error:
-        raise ModelFileError(f"the name {error.object!r} is not UTF-8; train the model on UTF-8 data") from None
+        raise ModelFileError(
+            f"the name {error.object!r} is not UTF-8; train the model on UTF-8 data", reason=reason_of(error)
+        ) from None
     if len(set(strings)) < len(strings):
         raise _damaged("a string is twice in a table", begin)
     return strings

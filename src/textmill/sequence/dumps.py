@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from textmill.corpus import read_text, writer
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.model import StringTable, check_range
 from textmill.numeric import sparse
 from textmill.sequence.encoder import Encoder
@@ -50,11 +50,11 @@ def read_dump(path: str | os.PathLike[str], *, function: Callable[..., str] | No
         text = Path(path).read_text("utf-8")
         return _model(text, place, function)
     except OSError as error:
-        raise ModelFileError(f"{place}: {error.strerror or error}") from None
+        raise ModelFileError(f"{place}: {error.strerror or error}", reason="unreadable") from None
     except UnicodeDecodeError:
-        raise ModelFileError(f"{place}: not a text in UTF-8, so no dump") from None
+        raise ModelFileError(f"{place}: not a text in UTF-8, so no dump", reason="foreign") from None
     except DataError as error:
-        raise ModelFileError(str(error)) from None
+        raise ModelFileError(str(error), reason=reason_of(error)) from None
 
 
 def write_dump(
@@ -224,18 +224,18 @@ def _facts(line: str, place: str) -> dict[str, Any]:
     """What the first line says, checked."""
     if not line.startswith(DUMP_HEADER):
         fault = f"a dump that begins with {DUMP_HEADER!r} is needed, else labels and patterns are not known"
-        raise ModelFileError(f"{place}: {fault}; write it with `write_tagger` or `textmill tag dump`")
+        raise ModelFileError(f"{place}: {fault}; write it with `write_tagger` or `textmill tag dump`", reason="damaged")
     try:
         facts = json.loads(line.removeprefix(DUMP_HEADER))
     except ValueError:
         facts = None
     kinds = {"classes": list, "kind": str, "patterns": list, "syntax": str, "width": int}
     if not isinstance(facts, dict) or not all(isinstance(facts.get(name), kind) for name, kind in kinds.items()):
-        raise ModelFileError(f"{place}: the first line is damaged")
+        raise ModelFileError(f"{place}: the first line is damaged", reason="damaged")
     labels = facts["classes"]
     texts = all(isinstance(text, str) for text in (*labels, *facts["patterns"]))
     if not texts or not labels or len(set(labels)) < len(labels) or facts["kind"] not in KINDS or facts["width"] < 0:
-        raise ModelFileError(f"{place}: the first line is damaged")
+        raise ModelFileError(f"{place}: the first line is damaged", reason="damaged")
     return facts
 
 

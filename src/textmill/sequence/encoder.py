@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from textmill._native import extract as native
 from textmill.corpus import Sentence, open_lines
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
 from textmill.sequence.defaults import default_patterns_of
 from textmill.sequence.encoding import Active, Encoded
@@ -265,14 +265,14 @@ class Encoder(Estimator, Model):
         try:
             self._tests = native.Tests(self.tests_.bytes, self.tests_.offsets)
         except ValueError as error:
-            raise ModelFileError(str(error)) from None
+            raise ModelFileError(str(error), reason=reason_of(error)) from None
         if not all(isinstance(pattern, str) for pattern in self.patterns_):
-            raise ModelFileError("a pattern is not a text")
+            raise ModelFileError("a pattern is not a text", reason="damaged")
         if self.patterns_:
             try:
                 parse_patterns(self.patterns_, syntax=self.syntax)
             except DataError as error:
-                raise ModelFileError(str(error)) from None
+                raise ModelFileError(str(error), reason=reason_of(error)) from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_tests", "_compiled")}

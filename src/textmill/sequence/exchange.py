@@ -59,7 +59,7 @@ def read_tagger(path: str | os.PathLike[str], *, function: Callable[..., str] | 
         functions = {"encoder__function": function, "encoder___function": function}
     model = load(path, **functions)
     if not isinstance(model, ChainModel):
-        raise ModelFileError(f"{os.fspath(path)}: holds a {type(model).__name__}, not a tagger")
+        raise ModelFileError(f"{os.fspath(path)}: holds a {type(model).__name__}, not a tagger", reason="other kind")
     return model
 
 

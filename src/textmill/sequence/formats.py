@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.files import replacing
 from textmill.model import StringTable
 from textmill.numeric import sparse
@@ -106,18 +106,20 @@ def read_wapiti(path: str | os.PathLike[str]) -> ChainWeights:
         data = Path(path).read_bytes()
         head = _MODEL.match(data)
         if head is None:
-            raise ModelFileError("not a Wapiti model, which begins with #mdl#; load a .mill file with textmill.load")
+            raise ModelFileError(
+                "not a Wapiti model, which begins with #mdl#; load a .mill file with textmill.load", reason="foreign"
+            )
         kind = KINDS[int(head[1])] if head[1] is not None else "crf"
         reader = _READER.match(data, head.end())
         if reader is None:
-            raise ModelFileError("there is no #rdr# line after the first; the file is damaged")
+            raise ModelFileError("there is no #rdr# line after the first; the file is damaged", reason="damaged")
         patterns, at = _netstrings(data, reader.end(), int(reader[1]))
         labels, at = _table(data, at)
         tests, at = _table(data, at)
         if reader[3] == b"1":  # the tool writes a u before every test of its own accord
             patterns = ["u" + pattern for pattern in patterns]
         if not labels or not tests:
-            raise ModelFileError("there are no labels or no tests")
+            raise ModelFileError("there are no labels or no tests", reason="damaged")
         encoder = Encoder(patterns=patterns or None, syntax="wapiti")
         encoder.patterns_ = [p.text for p in parse_patterns(patterns, syntax="wapiti")] if patterns else []
         encoder.tests_ = StringTable(tests)
@@ -125,9 +127,9 @@ def read_wapiti(path: str | os.PathLike[str]) -> ChainWeights:
         encoder.verify()
         unigram, bigram = _weights(data, at, int(head[2]), encoder, len(labels))
     except OSError as error:
-        raise ModelFileError(f"{place}: {error.strerror or error}") from None
+        raise ModelFileError(f"{place}: {error.strerror or error}", reason="unreadable") from None
     except (ModelFileError, DataError) as error:
-        raise ModelFileError(f"{place}: {error}") from None
+        raise ModelFileError(f"{place}: {error}", reason=reason_of(error)) from None
     return ChainWeights(kind, labels, encoder, unigram, bigram)
 
 
@@ -196,7 +198,9 @@ def read_crfsuite_dump(path: str | os.PathLike[str]) -> ChainWeights:
         elif section is not None:
             section.append((line, text))
     if not {"LABELS", "ATTRIBUTES", "TRANSITIONS", "STATE_FEATURES"} <= sections.keys():
-        raise ModelFileError(f"{place}: not a dump of CRFsuite; write one with `crfsuite dump` or Tagger.dump")
+        raise ModelFileError(
+            f"{place}: not a dump of CRFsuite; write one with `crfsuite dump` or Tagger.dump", reason="foreign"
+        )
     classes = [text.split(": ", 1)[-1] for _, text in sections["LABELS"]]
     attributes = [text.split(": ", 1)[-1] for _, text in sections["ATTRIBUTES"]]
     encoder = Encoder()
@@ -216,7 +220,8 @@ def read_crfsuite_dump(path: str | os.PathLike[str]) -> ChainWeights:
             value = float(match[4]) if match else math.nan
             if match is None or match[2] not in first or match[3] not in label or not math.isfinite(value):
                 raise ModelFileError(
-                    f"{place}:{line}: {text.strip()!r} is no feature of this model; the dump is damaged"
+                    f"{place}:{line}: {text.strip()!r} is no feature of this model; the dump is damaged",
+                    reason="damaged",
                 )
             from_, to = first[match[2]], label[match[3]]
             rows.append(from_ if name == "STATE_FEATURES" else 0)
@@ -231,10 +236,10 @@ def _text_lines(path: str | os.PathLike[str], place: str) -> Iterator[str]:
     try:
         yield from Path(path).read_text("utf-8").splitlines()
     except OSError as error:
-        raise ModelFileError(f"{place}: {error.strerror or error}") from None
+        raise ModelFileError(f"{place}: {error.strerror or error}", reason="unreadable") from None
     except UnicodeDecodeError:
         raise ModelFileError(
-            f"{place}: not a text; a dump is what `crfsuite dump` prints, not the model file"
+            f"{place}: not a text; a dump is what `crfsuite dump` prints, not the model file", reason="damaged"
         ) from None
 
 
@@ -268,7 +273,9 @@ def _netstrings(data: bytes, at: int, count: int) -> tuple[list[str], int]:
         length = _LENGTH.match(data, at)
         end = length.end() + int(length[1]) if length else len(data)
         if length is None or data[end : end + 2] != b",\n":
-            raise ModelFileError(f"byte {at} should begin one of {count} strings `length:text,`; the file is damaged")
+            raise ModelFileError(
+                f"byte {at} should begin one of {count} strings `length:text,`; the file is damaged", reason="damaged"
+            )
         strings.append(raw_text(data[length.end() : end]))
         at = end + 2
     return strings, at
@@ -277,7 +284,7 @@ def _netstrings(data: bytes, at: int, count: int) -> tuple[list[str], int]:
 def _table(data: bytes, at: int) -> tuple[list[str], int]:
     head = _TABLE.match(data, at)
     if head is None:
-        raise ModelFileError(f"byte {at} should begin a table #qrk#; the file is damaged")
+        raise ModelFileError(f"byte {at} should begin a table #qrk#; the file is damaged", reason="damaged")
     return _netstrings(data, head.end(), int(head[1]))
 
 
@@ -302,7 +309,9 @@ def _flat(weights: ChainWeights) -> tuple[NDArray[np.int64], NDArray[np.float64]
 def _weights(data: bytes, at: int, count: int, encoder: Encoder, Y: int) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
     lines = data[at:].split()
     if len(lines) != count:
-        raise ModelFileError(f"there are {len(lines)} weights, but the first line says {count}; the file is damaged")
+        raise ModelFileError(
+            f"there are {len(lines)} weights, but the first line says {count}; the file is damaged", reason="damaged"
+        )
     index, values = np.empty(count, np.int64), np.empty(count)
     unigram_begin, bigram_begin, total = _layout(encoder, Y)
     for i, line in enumerate(lines):
@@ -310,9 +319,13 @@ def _weights(data: bytes, at: int, count: int, encoder: Encoder, Y: int) -> tupl
         try:
             index[i], values[i] = int(left), float.fromhex(right.decode("ascii"))
         except (ValueError, OverflowError):
-            raise ModelFileError(f"{line[:40]!r} is no weight `index=number`; the file is damaged") from None
+            raise ModelFileError(
+                f"{line[:40]!r} is no weight `index=number`; the file is damaged", reason="damaged"
+            ) from None
     if count and (index.min() < 0 or index.max() >= total or not np.isfinite(values).all()):
-        raise ModelFileError(f"a weight is not finite or beyond the {total} that the tests have; the file is damaged")
+        raise ModelFileError(
+            f"a weight is not finite or beyond the {total} that the tests have; the file is damaged", reason="damaged"
+        )
     matrices = []
     for begin, width in ((unigram_begin, Y), (bigram_begin, Y * Y)):
         row = np.searchsorted(begin, index, side="right") - 1

@@ -59,14 +59,14 @@ def learn_joint(encoder: Encoder, X: Iterable[Any], level: Ids, data: Encoded) -
 def check_joint(encoder: Encoder | None, before_of: Ids | None, finer: Ids | None) -> None:
     """Raise unless what a file holds of a joint model belongs together."""
     if (encoder is None) != (before_of is None) or (encoder is None) != (finer is None):
-        raise ModelFileError("a part of the joint model is missing")
+        raise ModelFileError("a part of the joint model is missing", reason="damaged")
     if encoder is None or before_of is None or finer is None:
         return
     for events in (before_of, finer):
         if len(events) and not (events.min() >= 0 and events.max() < len(encoder.tests_)):
-            raise ModelFileError("events of the joint model do not belong together")
+            raise ModelFileError("events of the joint model do not belong together", reason="damaged")
     if finer.shape[1] != 2:
-        raise ModelFileError("pairs of events of the joint model must be pairs")
+        raise ModelFileError("pairs of events of the joint model must be pairs", reason="damaged")
 
 
 def finer_shares(finer: Ids, events: int) -> Floats:

@@ -597,17 +597,17 @@ class LatentCRF(TrainableChain):
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
         if not len(self.states_) or (self.states_ < 1).any():
-            raise ModelFileError("a label has no states")
+            raise ModelFileError("a label has no states", reason="damaged")
         super().check_values()
         triples = self.trigram_features_
         if self.order == 1 and len(triples):
-            raise ModelFileError("a model of order 1 has weights of three states")
+            raise ModelFileError("a model of order 1 has weights of three states", reason="damaged")
         if len(triples) and not (np.diff(triples) > 0).all():
-            raise ModelFileError("the features of three states do not rise")
+            raise ModelFileError("the features of three states do not rise", reason="damaged")
         if len(triples) and not 0 <= triples[0] <= triples[-1] < self._trigrams() * int(self.states_.sum()) ** 3:
-            raise ModelFileError("a feature of three states belongs to no test")
+            raise ModelFileError("a feature of three states belongs to no test", reason="damaged")
         if not np.isfinite(self.trigram_weights_).all():
-            raise ModelFileError("a weight is not finite")
+            raise ModelFileError("a weight is not finite", reason="damaged")
 
     def _trigrams(self) -> int:
         """Number of tests of three states."""

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from textmill._native import segments as native
 from textmill.arrays import Floats, Ints
 from textmill.corpus import Sentence, Span, tags_of
-from textmill.errors import DataError, ModelFileError, warn_caller
+from textmill.errors import DataError, ModelFileError, reason_of, warn_caller
 from textmill.model import (
     Classifier,
     Model,
@@ -438,15 +438,15 @@ class SemiMarkovCRF(Classifier, Model):
         try:
             parse_segment_patterns(self.patterns_)
         except DataError as error:
-            raise ModelFileError(str(error)) from None
+            raise ModelFileError(str(error), reason=reason_of(error)) from None
         labels = self.segment_labels_.tolist()
         if not labels or labels[0] != "O" or len(set(labels)) < len(labels) or self.history not in HISTORIES:
-            raise ModelFileError("the labels or the history make no sense")
+            raise ModelFileError("the labels or the history make no sense", reason="damaged")
         states = 1 if self.history == "none" else len(labels)
         if len(self.weights_) != (len(self.tests_) + len(self.history_tests_) * states) * len(labels):
-            raise ModelFileError("there are more or fewer weights than features")
+            raise ModelFileError("there are more or fewer weights than features", reason="damaged")
         if not np.isfinite(self.weights_).all():
-            raise ModelFileError("a weight is not finite")
+            raise ModelFileError("a weight is not finite", reason="damaged")
 
     def __sklearn_tags__(self) -> Any:
         """Without the tag of a classifier: scikit-learn would take y for labels of rows, and refuse lists of labels."""

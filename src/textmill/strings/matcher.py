@@ -292,7 +292,7 @@ class Matcher(Estimator, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a matcher from a file."""
         if not 0 <= self.learned_ <= len(self.names_):
-            raise ModelFileError(f"learned_ is {self.learned_} of {len(self.names_)} names")
+            raise ModelFileError(f"learned_ is {self.learned_} of {len(self.names_)} names", reason="damaged")
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textmill._native import trees as native
 from textmill.arrays import Floats, Ids, Ints
-from textmill.errors import ModelFileError
+from textmill.errors import ModelFileError, reason_of
 from textmill.model import (
     Classifier,
     Model,
@@ -336,13 +336,13 @@ class CategoricalTree(Classifier, Model):
         try:
             self._build()
         except ValueError as fault:
-            raise ModelFileError(f"the tree does not hold together: {fault}") from None
+            raise ModelFileError(f"the tree does not hold together: {fault}", reason=reason_of(fault)) from None
         if int(self.n_counts_.sum(dtype=np.int64)) != len(self.count_):
-            raise ModelFileError("the counts of the nodes are not as many as there are counts")
+            raise ModelFileError("the counts of the nodes are not as many as there are counts", reason="damaged")
         if len(self.count_class_) and int(self.count_class_.max()) >= len(self.classes_):
-            raise ModelFileError("there are counts of a class that is not there")
+            raise ModelFileError("there are counts of a class that is not there", reason="damaged")
         if len(self.values_begin_) != int(np.count_nonzero(self.valued_)) + 1:
-            raise ModelFileError("there must be values for each column of values")
+            raise ModelFileError("there must be values for each column of values", reason="damaged")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_walker", "_columns")}

@@ -22,7 +22,7 @@ import numpy as np
 
 from textmill.arrays import Ids
 from textmill.corpus import Tree
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.metrics import BracketCounts
 from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, effective_jobs
 from textmill.trees.lexicon import Lexicon
@@ -182,7 +182,7 @@ class TreebankGrammar(Estimator, Model):
         try:
             self._build()
         except ValueError as fault:
-            raise ModelFileError(f"the grammar does not hold together: {fault}") from None
+            raise ModelFileError(f"the grammar does not hold together: {fault}", reason=reason_of(fault)) from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_parser"}

@@ -89,7 +89,9 @@ class CoarseScan(DenseRows):
         """Check what the layout cannot say of rows from a file."""
         super().check_values()
         if self.cells_.shape[1] != _stride(self.vectors_.shape[1]):
-            raise ModelFileError(f"{self.cells_.shape[1]} bytes per row do not fit {self.vectors_.shape[1]} columns")
+            raise ModelFileError(
+                f"{self.cells_.shape[1]} bytes per row do not fit {self.vectors_.shape[1]} columns", reason="damaged"
+            )
 
 
 def search_parts(

@@ -408,11 +408,11 @@ class Index(Growing, Estimator, Model):
         """Check what the layout cannot say of an index from a file."""
         columns = self.engine_.vectors_.shape[1] if isinstance(self.engine_, DenseRows) else len(self.engine_.largest_)
         if len(self.engine_) != len(self.ids_) or columns != self.columns_ or self.columns_ < 1:
-            raise ModelFileError("the ids do not fit the vectors")
+            raise ModelFileError("the ids do not fit the vectors", reason="damaged")
         if len(self.ids_) and (self.ids_[0] < 0 or (np.diff(self.ids_) <= 0).any() or self.next_ <= self.ids_[-1]):
-            raise ModelFileError("the ids do not rise")
+            raise ModelFileError("the ids do not rise", reason="damaged")
         if self.measure not in INDEX_MEASURES or self.engine_.kind_ != kind_of(self.measure):
-            raise ModelFileError("the measure does not fit the vectors")
+            raise ModelFileError("the measure does not fit the vectors", reason="damaged")
 
     def _pairs(self, least: float) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
         threads, mask = effective_jobs(self.n_jobs), self._mask()

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from textmill._native import vectors as native
 from textmill.arrays import Floats, Singles
 from textmill.corpus import csr_arrays
-from textmill.errors import ModelFileError
+from textmill.errors import ModelFileError, reason_of
 from textmill.model import Model, effective_jobs
 from textmill.numeric import SparseRows, sparse
 from textmill.vectors.growth import Growing
@@ -151,7 +151,9 @@ class InvertedIndex(Growing, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of an index from a file."""
         if self.kind_ not in ("product", "distance") or (self.halves_ is None) != (self.kind_ == "product"):
-            raise ModelFileError(f"kind '{self.kind_[:20]}' and the lengths of the vectors do not fit together")
+            raise ModelFileError(
+                f"kind '{self.kind_[:20]}' and the lengths of the vectors do not fit together", reason="damaged"
+            )
         self._postings()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -196,7 +198,7 @@ class InvertedIndex(Growing, Model):
             try:
                 view = native.PostingsView(now.kind_, rows, terms, now.largest_, now.smallest_, halves, now.longest_)
             except ValueError as fault:
-                raise ModelFileError(str(fault)) from None
+                raise ModelFileError(str(fault), reason=reason_of(fault)) from None
             self._made = now.row_offsets_, view
         return now, view
 

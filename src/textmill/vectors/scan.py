@@ -241,7 +241,7 @@ class PrefixScan(DenseRows):
         """Check what the layout cannot say of rows from a file."""
         super().check_values()
         if not 1 <= self.heads_.shape[1] <= self.vectors_.shape[1]:
-            raise ModelFileError("heads are wider than the vectors")
+            raise ModelFileError("heads are wider than the vectors", reason="damaged")
 
 
 def _tiles(view: Any, X: Singles, Q: Singles, wish: Wish, threads: int) -> Found:
@@ -292,4 +292,4 @@ def _cut(X: Singles, prefix: int) -> tuple[Singles, Singles]:
 
 def _check_kind(kind: str, halves: Singles | None, longest: float) -> None:
     if kind not in ("product", "distance") or (halves is None) != (kind == "product") or not 0 <= longest <= 1e18:
-        raise ModelFileError(f"kind '{kind[:20]}' and the lengths of the vectors do not fit together")
+        raise ModelFileError(f"kind '{kind[:20]}' and the lengths of the vectors do not fit together", reason="damaged")

@@ -98,12 +98,14 @@ class VAFile(DenseRows):
         super().check_values()
         columns = self.vectors_.shape[1]
         if not 1 <= self.bits_ <= 8 or self.edges_.shape[1] != (1 << self.bits_) + 1:
-            raise ModelFileError(f"{self.bits_} bits do not fit the {self.edges_.shape[1]} edges")
+            raise ModelFileError(f"{self.bits_} bits do not fit the {self.edges_.shape[1]} edges", reason="damaged")
         if not np.isfinite(self.edges_).all() or (np.diff(self.edges_, axis=1) < 0).any():
-            raise ModelFileError("the edges of the cells do not rise")
+            raise ModelFileError("the edges of the cells do not rise", reason="damaged")
         if self.cells_.shape[1] != -(-self.bits_ * columns // 8):
             size = self.cells_.shape[1]
-            raise ModelFileError(f"{size} bytes per row do not hold {columns} cells of {self.bits_} bits")
+            raise ModelFileError(
+                f"{size} bytes per row do not hold {columns} cells of {self.bits_} bits", reason="damaged"
+            )
 
     def _approximate(self, X: Singles) -> NDArray[np.uint8]:
         cells = np.empty((len(X), -(-self.bits_ * X.shape[1] // 8)), np.uint8)

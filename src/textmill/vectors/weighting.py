@@ -223,7 +223,9 @@ class Weighting(Transformer, Model):
         """Check what the layout cannot say of a weighting from a file."""
         d = self.document_frequency_
         if self.documents_ < 0 or (len(d) and (d.min() < 0 or d.max() > self.documents_)):
-            raise ModelFileError("document frequencies and the number of documents contradict each other")
+            raise ModelFileError(
+                "document frequencies and the number of documents contradict each other", reason="damaged"
+            )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the columns, which are those that came in."""

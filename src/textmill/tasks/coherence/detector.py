@@ -281,11 +281,11 @@ class CoherenceDetector(Estimator, Model):
         """Check what the layout cannot say of a detector from a file."""
         numbers = (self.components_, self.background_, self.thresholds_, self.floors_, self.calibration_)
         if not all(np.isfinite(one).all() for one in numbers) or self.components_.min(initial=0) < 0:
-            raise ModelFileError("numbers must be finite, and probabilities not negative")
+            raise ModelFileError("numbers must be finite, and probabilities not negative", reason="damaged")
         if len(self.calibration_) != 4 or not len(self.lengths_) or not (np.diff(self.lengths_) > 0).all():
-            raise ModelFileError("the calibration by length is not one")
+            raise ModelFileError("the calibration by length is not one", reason="damaged")
         if self.lengths_[0] < 1 or self.components_.shape[1] != len(self.vocabulary_):
-            raise ModelFileError("topics, terms and lengths do not belong together")
+            raise ModelFileError("topics, terms and lengths do not belong together", reason="damaged")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_made"}  # made again on use

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from textmill._native import entities as native
 from textmill.arrays import Ids, Ints
-from textmill.errors import ModelFileError
+from textmill.errors import ModelFileError, reason_of
 from textmill.model import Estimator, Model, StringTable, check_choice, check_fitted, check_range, effective_jobs
 from textmill.tasks.entities.words import VIEWS, describe_words
 
@@ -159,7 +159,7 @@ class PhraseFeatures(Estimator, Model):
         try:
             self._loaded()
         except ValueError as error:
-            raise ModelFileError(str(error)) from None
+            raise ModelFileError(str(error), reason=reason_of(error)) from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}

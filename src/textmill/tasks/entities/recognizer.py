@@ -367,7 +367,7 @@ class EntityRecognizer(Classifier, Model):
     def _mixing(self) -> Mixing:
         scores = 1 if self.counts_ is None else 2
         if len(self.mixing_) != Mixing.size(scores, self.chain_ is not None):
-            raise ModelFileError("the weights of rescoring do not fit the parts of the recognizer")
+            raise ModelFileError("the weights of rescoring do not fit the parts of the recognizer", reason="damaged")
         return Mixing.from_array(self.mixing_, scores, self.chain_ is not None)
 
     def _log_types(self, scores: list[Floats]) -> Floats:

@@ -228,9 +228,9 @@ class FellegiSunter(RecordEstimator, Model):
         """Check what the layout cannot say of a model from a file."""
         for probabilities in (self.m_, self.u_):
             if not ((np.asarray(probabilities) > 0) & (np.asarray(probabilities) <= 1)).all():
-                raise ModelFileError("m_ and u_ must lie above 0 and not above 1")
+                raise ModelFileError("m_ and u_ must lie above 0 and not above 1", reason="damaged")
         if not 0.0 < self.share_ < 1.0:
-            raise ModelFileError(f"share_ is {self.share_}, which is no probability")
+            raise ModelFileError(f"share_ is {self.share_}, which is no probability", reason="damaged")
 
     def lines(self) -> list[str]:
         """The probabilities as text: level by level m, u and log m / u."""

@@ -156,7 +156,7 @@ class LearnedMatcher(RecordEstimator, Model):
         """Check what the layout cannot say of a model from a file."""
         arrays = (self.weights_, self.means_, self.scales_)
         if not all(np.isfinite(array).all() for array in arrays) or not (np.asarray(self.scales_) > 0).all():
-            raise ModelFileError("weights, means and scales must be finite, and scales above 0")
+            raise ModelFileError("weights, means and scales must be finite, and scales above 0", reason="damaged")
 
     def _standardised(self, X: Floats) -> Floats:
         return np.nan_to_num((X - self.means_) / self.scales_, nan=0.0)

@@ -405,11 +405,11 @@ class PronunciationModel(Estimator, Model):
         expected = 2 * self.context_ + 1 + (1 if len(self.attributes_) else 0)
         columns = self.tree_.columns_
         if len(columns) != expected or any(column.values is None for column in columns):
-            raise ModelFileError(f"the tree must have {expected} columns of values")
+            raise ModelFileError(f"the tree must have {expected} columns of values", reason="damaged")
         if any(len(column.values or ()) != len(self.letters_) + 2 for column in columns[: 2 * self.context_ + 1]):
-            raise ModelFileError("the tree must have been learnt over the letters of the model")
+            raise ModelFileError("the tree must have been learnt over the letters of the model", reason="damaged")
         if self.links_.shape[0] != len(self.letters_) + 1:
-            raise ModelFileError("there must be weights of links for each letter")
+            raise ModelFileError("there must be weights of links for each letter", reason="damaged")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_exceptions", "_aligner", "_codes")}

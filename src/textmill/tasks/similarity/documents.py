@@ -280,7 +280,9 @@ class SimilarDocuments(Estimator, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a file."""
         if len(self.names_) != self.index_.next_:
-            raise ModelFileError(f"there are {len(self.names_)} names for {self.index_.next_} vectors")
+            raise ModelFileError(
+                f"there are {len(self.names_)} names for {self.index_.next_} vectors", reason="damaged"
+            )
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:

@@ -32,14 +32,17 @@ def read_entries(path: str | os.PathLike[str], start: int = 0) -> tuple[list[dic
     entries: list[dict[str, Any]] = []
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size < start:
-            raise ModelFileError(f"{os.fspath(path)}: shorter than it was; somebody else has changed the journal")
+            raise ModelFileError(
+                f"{os.fspath(path)}: shorter than it was; somebody else has changed the journal", reason="damaged"
+            )
         file.seek(start)
         for line in file:
             entry = _parsed(line)
             if entry is None:
                 if file.read(1):
                     raise ModelFileError(
-                        f"{os.fspath(path)}: the line at byte {start} is damaged, but not the last; restore a copy"
+                        f"{os.fspath(path)}: the line at byte {start} is damaged, but not the last; restore a copy",
+                        reason="damaged",
                     )
                 break
             entries.append(entry)

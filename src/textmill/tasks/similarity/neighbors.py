@@ -209,9 +209,9 @@ class NeighborTable(Growing, Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a table from a file."""
         if len(self.numbers_) and (self.numbers_[0] < 0 or (np.diff(self.numbers_) <= 0).any()):
-            raise ModelFileError("the numbers of the documents do not rise")
+            raise ModelFileError("the numbers of the documents do not rise", reason="damaged")
         if self.neighbors_.shape[1] < 1 or self.neighbors_.min(initial=0) < -1:
-            raise ModelFileError("the neighbors are no numbers of documents")
+            raise ModelFileError("the neighbors are no numbers of documents", reason="damaged")
 
     def _begin(self) -> None:
         """What is made of the lists when a table is built or opened."""

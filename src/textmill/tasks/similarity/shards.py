@@ -176,7 +176,7 @@ class DocumentShard(Model):
     def check_values(self) -> None:
         """Check what the layout cannot say of a shard from a file."""
         if len(self) and (self.numbers_[0] < 0 or (np.diff(self.numbers_) <= 0).any()):
-            raise ModelFileError("the numbers of the documents do not rise")
+            raise ModelFileError("the numbers of the documents do not rise", reason="damaged")
 
 
 class RecentDocuments:
@@ -258,5 +258,5 @@ def _object(text: str) -> dict[str, Any]:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise ModelFileError("the fields of a document are no JSON object; the shard is damaged")
+        raise ModelFileError("the fields of a document are no JSON object; the shard is damaged", reason="damaged")
     return value

@@ -65,7 +65,9 @@ class Store:
             except FileNotFoundError as fault:
                 if attempt + 1 < _TRIES and self._look() != stamp:
                     continue  # another state has taken its place meanwhile
-                raise ModelFileError(f"{fault.filename}: a file of the collection is missing; restore a copy") from None
+                raise ModelFileError(
+                    f"{fault.filename}: a file of the collection is missing; restore a copy", reason="unreadable"
+                ) from None
             self._stamp = stamp
             return snapshot
         raise AssertionError
@@ -316,13 +318,16 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             raise self._no_collection() from None
         except ValueError:
-            raise ModelFileError(f"{path}: not JSON; the collection is damaged, restore a copy") from None
+            raise ModelFileError(
+                f"{path}: not JSON; the collection is damaged, restore a copy", reason="damaged"
+            ) from None
         needed = {"serial", "shards", "next", "trained", "words", "journal", "methods", "recipe"}
         if not isinstance(manifest, dict) or not needed <= manifest.keys():
-            raise ModelFileError(f"{path}: does not describe a collection; restore a copy")
+            raise ModelFileError(f"{path}: does not describe a collection; restore a copy", reason="foreign")
         if manifest.get("format") != _FORMAT:
             raise ModelFileError(
-                f"{path}: has format {manifest.get('format')!r}, newer than this textmill; upgrade textmill"
+                f"{path}: has format {manifest.get('format')!r}, newer than this textmill; upgrade textmill",
+                reason="too new",
             )
         return manifest
 

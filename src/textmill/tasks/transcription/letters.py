@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from textmill._native import tasks as native
 from textmill.arrays import Floats, Ids, Ints
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.fst import Alignment, Link
 from textmill.lm import Candidate, CandidateArrays, PairModel
 from textmill.model import (
@@ -277,7 +277,7 @@ class LetterCRF(Estimator, Model):
             weights = self.test_weights_, self.pair_weights_, self.label_weights_
             field.hold(*self._places(), *weights)
         except ValueError as fault:
-            raise ModelFileError(str(fault)) from None
+            raise ModelFileError(str(fault), reason=reason_of(fault)) from None
         self._field = field
 
     def __getstate__(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.arrays import Floats
-from textmill.errors import DataError, ModelFileError, warn_caller
+from textmill.errors import DataError, ModelFileError, reason_of, warn_caller
 from textmill.fst import Alignment
 from textmill.model import (
     Estimator,
@@ -301,17 +301,17 @@ class Transcriber(Estimator, Model):
             for entry in self.plan_:
                 model = getattr(self, str(entry["slot"]))
                 if not isinstance(model, LetterCRF) and model is None:
-                    raise ModelFileError("a part of the plan is missing")
+                    raise ModelFileError("a part of the plan is missing", reason="damaged")
                 parts.append(Part(str(entry["name"]), model, str(entry["form"]), Notation(str(entry["notation"]))))
                 check_choice("form", parts[-1].form, FORMS)
                 check_choice("notation", parts[-1].notation.name, [*FORMS, *SCRIPTS])
             self._weights = np.array([float(entry["weight"]) for entry in self.plan_])
         except (KeyError, TypeError, ValueError, AttributeError, DataError) as fault:
-            raise ModelFileError(f"the plan of the parts is damaged: {fault}") from None
+            raise ModelFileError(f"the plan of the parts is damaged: {fault}", reason=reason_of(fault)) from None
         if not parts or not np.isfinite(self._weights).all():
-            raise ModelFileError("the plan has no parts, or a weight is not finite")
+            raise ModelFileError("the plan has no parts, or a weight is not finite", reason="damaged")
         if len(self.cache_sources_) and int(self.cache_sources_.max()) >= len(SOURCES):
-            raise ModelFileError("a pair of the cache has no source")
+            raise ModelFileError("a pair of the cache has no source", reason="damaged")
         self._parts = parts
 
     def __getstate__(self) -> dict[str, Any]:

@@ -387,7 +387,9 @@ class TreebankTransfer(Estimator, Model):
             model = OrderModel(parse_families(self.families))
             acceptor = Acceptor.from_list(self.acceptor_) if self.acceptor_ else None
             if acceptor is not None and len(acceptor.arcs) + acceptor.n_states != len(self.weights_):
-                raise ModelFileError("arcs and states of the acceptor are not as many as their weights")
+                raise ModelFileError(
+                    "arcs and states of the acceptor are not as many as their weights", reason="damaged"
+                )
             woven = self._weave(model, [parse_tree(text) for text in self.sources_], acceptor)
             if acceptor is not None:
                 self._woven = woven

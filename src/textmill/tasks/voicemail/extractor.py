@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from textmill.errors import DataError, ModelFileError
+from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.model import Estimator, Model, check_choice, check_fitted, check_range, effective_jobs
 from textmill.tasks.voicemail.answers import CallbackNumber, FoundNumber, FoundSpan, VoicemailAnswer, merge_numbers
 from textmill.tasks.voicemail.callers import CallerTrees
@@ -280,13 +280,15 @@ class VoicemailExtractor(Estimator, Model):
         try:
             words = self._locale.native
         except (ValueError, TypeError, KeyError, AttributeError) as fault:
-            raise ModelFileError(f"the word lists do not hold together: {fault}") from None
+            raise ModelFileError(f"the word lists do not hold together: {fault}", reason=reason_of(fault)) from None
         if len(self.thresholds_) != 3 or not ((self.thresholds_ >= 0) & (self.thresholds_ <= 1)).all():
-            raise ModelFileError("there must be three thresholds between 0 and 1")
+            raise ModelFileError("there must be three thresholds between 0 and 1", reason="damaged")
         try:
             words.extract([""], *self._callers, self.number_.walker(), self._number_probabilities, 0.5, 0, "grammar", 1)
         except ValueError as fault:
-            raise ModelFileError(f"trees and word lists do not fit together: {fault}") from None
+            raise ModelFileError(
+                f"trees and word lists do not fit together: {fault}", reason=reason_of(fault)
+            ) from None
 
     def _forget(self) -> None:
         for name in _DERIVED:

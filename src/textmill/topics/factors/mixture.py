@@ -220,10 +220,10 @@ class MultinomialMixture(TopicModel):
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
         if not all(np.isfinite(v).all() and v.min(initial=1) > 0 for v in (self.components_, self.weights_)):
-            raise ModelFileError("probabilities must be finite and above 0")
+            raise ModelFileError("probabilities must be finite and above 0", reason="damaged")
         counts = (self.document_counts_, self.word_counts_)
         if not all(np.isfinite(v).all() and v.min(initial=0) >= 0 for v in counts) or self.documents_ < 0:
-            raise ModelFileError("counts must be finite and not negative")
+            raise ModelFileError("counts must be finite and not negative", reason="damaged")
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:

@@ -170,7 +170,7 @@ class NMF(NonNegativeModel):
         """Check what the layout cannot say of a model from a file."""
         for values in (self.components_, self.weights_, self.gram_, self.cross_):
             if values is not None and (not np.isfinite(values).all() or values.min(initial=0) < 0):
-                raise ModelFileError("factors must be finite and not negative")
+                raise ModelFileError("factors must be finite and not negative", reason="damaged")
 
     def objective(self) -> str:
         """Return what the figures of `trace_` are, in words."""

@@ -285,9 +285,9 @@ class PCA(TopicModel):
         singular_values = np.concatenate([self.singular_values_, self.reserve_values_])
         values = (self.components_, self.reserve_, singular_values, self.mean_)
         if not all(np.isfinite(part).all() for part in values) or singular_values.min(initial=0) < 0:
-            raise ModelFileError("components must be finite, singular values not negative")
+            raise ModelFileError("components must be finite, singular values not negative", reason="damaged")
         if self.documents_ < 1 or not self.total_variance_ >= 0:
-            raise ModelFileError("the number of documents or the variance is out of range")
+            raise ModelFileError("the number of documents or the variance is out of range", reason="damaged")
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:

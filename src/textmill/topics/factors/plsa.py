@@ -166,9 +166,9 @@ class PLSA(NonNegativeModel):
         """Check what the layout cannot say of a model from a file."""
         for values in (self.components_, self.topic_counts_):
             if not np.isfinite(values).all() or values.min(initial=0) < 0:
-                raise ModelFileError("probabilities must be finite and not negative")
+                raise ModelFileError("probabilities must be finite and not negative", reason="damaged")
         if not 0 < self.temper_ <= 1 or self.documents_ < 0:
-            raise ModelFileError("temper and number of documents are out of range")
+            raise ModelFileError("temper and number of documents are out of range", reason="damaged")
 
     @staticmethod
     def _steps(trace: Floats) -> int:

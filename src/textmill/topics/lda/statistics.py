@@ -202,10 +202,12 @@ class Statistics(Model):
         for name in ("term_topics", "topic_counts", "alpha", "eta"):
             values = getattr(self, name)
             if not np.isfinite(values).all() or values.min(initial=0) < 0:
-                raise ModelFileError(f"'{name}' must be finite and not negative")
+                raise ModelFileError(f"'{name}' must be finite and not negative", reason="damaged")
         if not (self.alpha > 0).all() or not (self.eta > 0).all():
-            raise ModelFileError("alpha and eta must be above 0")
+            raise ModelFileError("alpha and eta must be above 0", reason="damaged")
         if self.eta.shape[0] not in (1, self.n_terms) or self.eta.shape[1] not in (1, self.n_topics):
-            raise ModelFileError(f"eta has the shape {self.eta.shape}, which fits no {self.n_terms} x {self.n_topics}")
+            raise ModelFileError(
+                f"eta has the shape {self.eta.shape}, which fits no {self.n_terms} x {self.n_topics}", reason="damaged"
+            )
         if self.documents < 0 or self.updates < 0 or not self.size > 0:
-            raise ModelFileError("counts of documents and updates are out of range")
+            raise ModelFileError("counts of documents and updates are out of range", reason="damaged")

@@ -284,9 +284,9 @@ class LSA(TopicModel):
         """Check what the layout cannot say of a model from a file."""
         s = np.concatenate([self.singular_values_, self.reserve_values_])
         if not (np.isfinite(s).all() and (s > 0).all() and (np.diff(s) <= 1e-9 * s[:-1]).all()):
-            raise ModelFileError("the singular values are not finite, positive and falling")
+            raise ModelFileError("the singular values are not finite, positive and falling", reason="damaged")
         if not (np.isfinite(self.components_).all() and np.isfinite(self.reserve_).all()):
-            raise ModelFileError("a singular vector holds NaN or infinity")
+            raise ModelFileError("a singular vector holds NaN or infinity", reason="damaged")
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
