@@ -45,13 +45,21 @@ def write_forms(folder: Path) -> dict[str, Path]:
     texts = [" ".join(split_sentences(" ".join(one["text"].split()))[:3]) for one in sample_articles()[:TEXTS]]
     rows: list[dict[str, Any]] = [
         {
-            "id": f"n{number}", "text": text, "label": "ab"[number % 2], "score": 1 + number % 5,
-            "level": 1 + number % 3, "language": ("en", "de")[number % 2], "name": " ".join(text.split()[:2]), "number": f"555-01{number:02}",
-            "word": text.split()[0].strip(",."), "phonemes": " ".join(text.split()[0].strip(",.").lower()),
-            "output": text.split()[0].strip(",.").upper(), "note": "kept",
+            "id": f"n{number}",
+            "text": text,
+            "label": "ab"[number % 2],
+            "score": 1 + number % 5,
+            "level": 1 + number % 3,
+            "language": ("en", "de")[number % 2],
+            "name": " ".join(text.split()[:2]),
+            "number": f"555-01{number:02}",
+            "word": text.split()[0].strip(",."),
+            "phonemes": " ".join(text.split()[0].strip(",.").lower()),
+            "output": text.split()[0].strip(",.").upper(),
+            "note": "kept",
         }
         for number, text in enumerate(texts)
-    ]  # fmt: skip
+    ]
     paths = {form: folder / name for form, name in FILES.items()}
     paths["plain"].write_text("".join(f"{text}\n" for text in texts))
     paths["jsonl"].write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -113,6 +121,10 @@ MODELS = (
     "similar classify k.mill {texts} --train --field label",
     "lm train {texts} --order 2 -o l.mill",
     "classify train {texts} --l2 1 -o c.mill",
+    "classify train {texts} --kind bayes -o bayes.mill",
+    "topics train {texts} --kind lda --topics 3 --max-iter 3 -o lda.mill",
+    "topics train {texts} --kind nmf --topics 3 -o nmf.mill",
+    "topics train {texts} --kind plsa --topics 3 -o plsa.mill",
     "coherence train {texts} --topics 3 --max-iter 3 --held-out 0.5 -o d.mill",
     "correct train {texts} -o correct.mill",
     "entities train entities.conll -o e.mill",

@@ -184,6 +184,11 @@ def evaluate(
     table = Printed({"kind": "", **rates, "empty": ""}, json=json)
     for row in rows:
         table.row(**asdict(row))
+    if not json:
+        typer.echo(
+            "# score, entropy and llpw are equal error rates, at the threshold that is best for these documents; "
+            "caught and alarms are at the detector's own thresholds"
+        )
 
 
 def _show(document: Any, offending: list[Any], table: Printed | None) -> None:

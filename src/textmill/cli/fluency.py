@@ -271,6 +271,10 @@ def evaluate(
     for figure, value in figures.items():
         table.row(figure=figure, value=value)
     typer.echo(f"# {result.signature}")
+    typer.echo(
+        "# accuracy, precision and recall are of the judge, with right where its probability is above 0.5; lm_accuracy "
+        "is of the n-gram model alone, with its own threshold"
+    )
     leaks = Printed({"leak": "", "accuracy": ".4f", "right if": "", "mean of right": ".3f", "of sampled": ".3f"})
     for leak in result.leaks:
         row = {"accuracy": leak.accuracy, "right if": leak.right_if, "mean of right": leak.positive_mean}

@@ -300,6 +300,8 @@ def evaluate(
             if name == "all" or code in ("macro", "micro"):
                 table.row(texts=name, language=code, precision=own["precision"], recall=own["recall"],
                           **{f"f{beta:g}": own["f"]})  # fmt: skip
+    typer.echo("# accuracy is of the best language of each text; precision and recall count the languages asserted, "
+               "of which a text may have none or several")  # fmt: skip
     if confusion:
         pairs = Printed({"language": "", "answer": "", "texts": "d"})
         for language, answers_to in facts["confusion"].items():

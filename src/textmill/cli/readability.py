@@ -205,6 +205,11 @@ def predict(
     for row, name in enumerate(ids):
         p = {key: float(value) for key, value in zip(odds, result.probabilities[row], strict=True)}
         table.row(level=str(result.levels[row]), expected=float(result.expected[row]), **p, id=name)
+    if not json:
+        typer.echo(
+            f"# level is the one chosen; expected is the mean of the numbers of the levels, {result.order[0]} being 0, "
+            "by their probabilities, so the two can differ"
+        )
 
 
 @app.command()

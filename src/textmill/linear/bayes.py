@@ -301,7 +301,9 @@ class NaiveBayes(Classifier, Model):
         words = self.words_
         if len(words) and not ((words >= 0) & (words < self.n_features_)).all():
             raise ModelFileError("'words_' has columns that the model does not have", reason="damaged")
-        if not (np.isfinite(self.first_).all() and (self.first_ >= 0).all()):
+        probability = self._family in (FAMILIES["binom"], FAMILIES["betabinom"]) and self.event not in SUMMED
+        most = 1.0 if probability else np.inf
+        if not (np.isfinite(self.first_).all() and (self.first_ >= 0).all() and (self.first_ <= most).all()):
             raise ModelFileError("'first_' holds parameters that are no probabilities or rates", reason="damaged")
         if not ((self.z_ >= 0) & (self.z_ <= 1)).all() or np.isnan(self.second_).any():
             raise ModelFileError("'z_' or 'second_' hold parameters that are out of range", reason="damaged")

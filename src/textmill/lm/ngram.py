@@ -132,7 +132,8 @@ class SentenceScores(Table):
             total, words = total - float(self.unknown_log_probability.sum()), words - int(self.unknown.sum())
         if not words:
             raise DataError("there is no word to score; pass at least one sentence")
-        return float(10.0 ** (-total / words))
+        with np.errstate(over="ignore"):
+            return float(np.power(10.0, -total / words))
 
 
 class NGramModel(Estimator, Model):

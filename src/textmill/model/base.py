@@ -291,7 +291,11 @@ def _check_arrays(model: Model, arrays: Mapping[str, NDArray[Any]]) -> None:
                 StringTable.from_arrays(array, arrays[name.removesuffix("bytes") + "offsets"]).verify()
             except ModelFileError as fault:
                 raise ModelFileError(f"'{name.removesuffix('.bytes')}': {fault}", reason=reason_of(fault)) from None
-    model.check_values()
+    try:
+        model.check_values()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:  # values nobody thought of
+        what = " ".join(f"{type(fault).__name__}: {fault}".split())[:200]
+        raise ModelFileError(f"its values do not hold together ({what}); {DAMAGED}", reason="damaged") from None
 
 
 def _verify_values(model: Model) -> None:

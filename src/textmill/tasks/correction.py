@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.corpus import require_passes
-from textmill.errors import DataError
+from textmill.errors import DataError, ModelFileError
 from textmill.fst import Fst, Neighbor, lexicon, nearest
 from textmill.lm import NGramModel
 from textmill.model import Estimator, Model, StringTable, check_fitted, check_range
@@ -208,6 +208,13 @@ class SpellingCorrector(Estimator, Model):
         return nearest(
             self._lexicon, asked, max_edits=self.max_edits, k=k, edit_cost=self.edit_cost_, n_jobs=self.n_jobs
         )
+
+    def check_values(self) -> None:
+        """Check that every word was seen, and that costs of edits are costs."""
+        if len(self.counts_) and self.counts_.min() < 1:
+            raise ModelFileError("'counts_' has words that were never seen", reason="damaged")
+        if not (np.isfinite(self.edit_cost_) and np.isfinite(self.letter_cost_)):
+            raise ModelFileError("the costs of edits are no numbers", reason="damaged")
 
     # ---- how it is done
 

@@ -179,9 +179,14 @@ class TreebankGrammar(Estimator, Model):
 
     def check_values(self) -> None:
         """Check that the arrays are a grammar."""
+        labels = len(self.labels_)
+        for name in ("word_tag_", "word_parent_"):
+            numbers = getattr(self, name)
+            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < labels:
+                raise ModelFileError(f"'{name}' has numbers outside of {labels} labels", reason="damaged")
         try:
-            self._build()
-        except ValueError as fault:
+            list(self._build().parse([(self.words_.to_list()[:1], None)], self.share, 1, 1))
+        except (ValueError, LookupError) as fault:
             raise ModelFileError(f"the grammar does not hold together: {fault}", reason=reason_of(fault)) from None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -441,3 +441,22 @@ def test_shares_lengths_and_sentences_are_kept() -> None:
     assert all(len(one.sentences) == 1 for one in by_sentence.lm)
     with pytest.raises(DataError, match="share of lm"):
         split_corpus(sample_documents(9), shares={"lm": -1.0})
+
+
+@pytest.mark.parametrize("intercept", [-0.9, 0.0, 0.4, 3.0])
+def test_the_verdict_is_yes_exactly_where_the_probability_is_above_one_half(
+    judge: FluencyModel, split: Any, intercept: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = judge.learner_
+    monkeypatch.setattr(learner, "intercept_", intercept)
+    sentences = [sentence for document in split.test for sentence in document.sentences]
+    raw = learner.margins(judge.sets(judge.encode(sentences)))
+    expected = 1 / (1 + np.exp(-(learner.slope_ * raw + intercept)))
+    scores = judge.scores(sentences)
+    assert scores.probability == pytest.approx(expected)
+    assert (scores.right == (expected > 0.5)).all()
+    assert (scores.right == (scores.margin > 0)).all()
+    assert (judge.predict(sentences) == np.where(expected > 0.5, 1, -1)).all()
+    one = explain_sentence(judge, sentences[0])
+    assert one.margin == pytest.approx(scores.margin[0])
+    assert sum(word.share for word in one.words) + one.start + one.end + one.rest == pytest.approx(one.margin)

@@ -27,12 +27,14 @@ from textmill.tasks.polarity import (
     feature_polarities,
     learning_curve,
     parse_scale,
+    protocol,
     read_reviews,
     read_svm_model,
     sample_reviews,
     transfer,
     write_vectors,
 )
+from textmill.tasks.polarity.protocol import TABLES
 
 TEXTS, SCORES = sample_reviews(200)
 SCORERS = {
@@ -392,3 +394,29 @@ def test_a_model_of_svmlight_is_read(tmp_path: Path) -> None:
     (tmp_path / "m.dat").write_text("\n".join(lines) + "\n")
     model = read_svm_model(tmp_path / "m.dat", columns=1)
     assert model.predict([[1.0], [2.0], [3.0]]) == pytest.approx([0.9, 2.1, 7.9], abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [None, "ordinal"])
+@pytest.mark.parametrize("table", TABLES)
+def test_rows_of_a_table_differ_in_one_thing_only(
+    table: str, kind: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, PolarityScorer] = {}
+
+    def watch(texts: object, scores: object, scorers: dict[str, PolarityScorer], **options: object) -> object:
+        seen.update(scorers)
+        return cross_validate(texts, scores, scorers, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(protocol, "cross_validate", watch)
+    texts = ["a great mill", "great, just great", "a bad mill", "bad, really bad"] * 5
+    scorer = None if kind is None else PolarityScorer(kind=kind)
+    rows = compare(Reviews.of(texts, [5, 5, 1, 1] * 5), tables=[table], scorer=scorer, n_folds=5)
+    assert len(rows) == len(seen) == len(TABLES[table])
+    settings = [
+        {**one.get_params(deep=False), **(one.features or ReviewFeatures()).get_params(deep=False)}
+        for one in seen.values()
+    ]
+    differing = {name for name in settings[0] if len({repr(one[name]) for one in settings}) > 1} - {"features"}
+    assert differing <= {"learners": {"kind", "kernel"}, "weightings": {"weighting"}, "features": {"families"}}[table]
+    if table != "learners":
+        assert {one["kind"] for one in settings} == {kind or "svr"}

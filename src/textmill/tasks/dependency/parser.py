@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from textmill._native import tasks as native
 from textmill.arrays import Ids
 from textmill.corpus import KnpSentence, NamedFeatures
-from textmill.errors import DataError
+from textmill.errors import DataError, ModelFileError
 from textmill.linear import CombinationLogistic, Weights
 from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, effective_jobs
 from textmill.numeric import sparse
@@ -151,7 +151,7 @@ class DependencyParser(Estimator, Model):
         if not usable:
             raise DataError(
                 f"none of {len(sentences)} sentences can be learnt from: each needs two bunsetsus, with heads behind "
-                "that do not cross"
+                "that do not cross, as in Japanese"
             )
         wrong = sum(len(sentence) > 1 for sentence, fine in zip(sentences, good, strict=True) if not fine)
         if wrong > len(usable):
@@ -195,6 +195,13 @@ class DependencyParser(Estimator, Model):
         if not isinstance(features, NamedFeatures):
             raise DataError("the classifier of a parser needs the names of its features; train the parser again")
         return features.names_.to_list()
+
+    def check_values(self) -> None:
+        """Check that the features are attributes in roles, or shapes."""
+        try:
+            column_table(self._names())
+        except (KeyError, DataError) as fault:
+            raise ModelFileError(f"there is no feature of the role {fault}", reason="damaged") from None
 
     def _parsed(self, X: Iterable[KnpSentence]) -> Iterator[tuple[KnpSentence, tuple[int, ...]]]:
         check_fitted(self)

@@ -27,6 +27,10 @@ from textmill.tasks.entities.recognizer import EntityRecognizer
 __all__ = ["ERROR_KINDS", "EntityError", "EntityEvaluation", "evaluate_entities", "find_errors"]
 
 ERROR_KINDS = ("missing", "spurious", "edges", "type", "edges and type")
+_DEFINITIONS = (
+    "Extraction and product are of phase 1 alone, before its candidates are scored again; precision, recall and f1 are "
+    "of the final answer, so they can be higher."
+)
 _CONTEXT = 4  # words to either side of an error
 
 
@@ -91,7 +95,7 @@ class EntityEvaluation:
         lines = [self.full.report(), ""]
         lines += [f"{name:>24}: {100 * value:6.2f}%" for name, value in self.figures().items()]
         kinds = ", ".join(f"{kind} {count}" for kind, count in self.kinds().items())
-        return "\n".join([*lines, "", f"errors: {kinds}"])
+        return "\n".join([*lines, "", _DEFINITIONS, "", f"errors: {kinds}"])
 
 
 def evaluate_entities(

@@ -546,7 +546,7 @@ class LanguageIdentifier(Classifier, Model):
         possible = asserting.possible(sums) & asserting.answered
         doubtful = (sums.words >= 2 * FEWEST_WORDS) & ((possible & ~asserted).any(axis=1) | ~asserted.any(axis=1))
         doubtful |= self._look_different(texts, sums)
-        rows = [int(i) for i in np.flatnonzero(doubtful & (sums.total.max(axis=1) > 0)) if not is_code(texts[i])]
+        rows = [int(i) for i in np.flatnonzero(doubtful) if not is_code(texts[i])]
         if not rows:
             return
         number = {code: j for j, code in enumerate(self._codes())}

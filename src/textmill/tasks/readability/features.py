@@ -174,6 +174,9 @@ class FeatureTable(Table):
         """
         place = {name: i for i, name in enumerate(self.names)}
         wanted = list(names)
+        strange = [name for name in wanted if name not in place]
+        if strange:
+            raise DataError(f"there is no feature {strange[0][:80]!r} among {len(place)}; train the model anew")
         return FeatureTable(wanted, self.values[:, [place[name] for name in wanted]], self.ids)
 
     def joined(self, other: FeatureTable) -> FeatureTable:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from textmill.arrays import Floats
 from textmill.corpus import texts_of
-from textmill.errors import DataError, warn_caller
+from textmill.errors import DataError, ModelFileError, warn_caller
 from textmill.model import Classifier, Model, StringTable, check_choice, check_fitted
 from textmill.tables import Table
 from textmill.tasks.readability.annotator import Annotator
 from textmill.tasks.readability.documents import AnnotatedText
-from textmill.tasks.readability.features import GROUPS, FeatureTable, chosen_features, static_features
+from textmill.tasks.readability.features import FEATURES, GROUPS, FeatureTable, chosen_features, static_features
 from textmill.tasks.readability.graded import reduce_text
 from textmill.tasks.readability.layers import Layers
 from textmill.tasks.readability.leaks import LeakWarning, hold_out_leak
@@ -289,6 +289,13 @@ class ReadabilityGrader(Classifier, Model):
                 MissingFeatures,
             )
         return chosen
+
+    def check_values(self) -> None:
+        """Check that features in use of groups that are known are known, too; models of levels have others."""
+        names = self.feature_names_.to_list()
+        strange = [name for name in names if name.partition(".")[0] in GROUPS and name not in FEATURES]
+        if strange:
+            raise ModelFileError(f"there is no feature {strange[0][:80]!r}", reason="damaged")
 
     def training_table(self, prepared: PreparedTexts) -> tuple[FeatureTable, LevelModels | None]:
         """Return all features of texts of training, by models without their groups, and the fitted models."""

@@ -153,7 +153,7 @@ class Segmenter(Estimator):
             own = np.clip(np.searchsorted(edges, boundaries, side="right") - 1, 0, max(0, len(edges) - 2))
             far[np.diff(edges)[own] < _NO_SENTENCE] = len(text)
         moved = snapped(boundaries, breaks, far)
-        if n_segments is not None and len(moved) < len(boundaries):  # two were nearest to one break
+        if n_segments is not None and len(moved) < len(boundaries) < n_segments:  # two were nearest to one break
             moved = _apart(boundaries, breaks, far)
         return moved
 
@@ -188,7 +188,9 @@ def _apart(boundaries: Ints, breaks: Ints, reach: Ints) -> Ints:
     free, moved = set(breaks.tolist()), []
     for boundary, most in zip(boundaries.tolist(), reach.tolist(), strict=True):
         nearest = min(free, key=lambda place: (abs(place - boundary), place), default=None)
-        if nearest is None or abs(nearest - boundary) > most:
+        if nearest is None:
+            break
+        if abs(nearest - boundary) > most:
             nearest = boundary
         free.discard(nearest)
         moved.append(nearest)

@@ -21,7 +21,7 @@ import numpy as np
 
 from textmill.arrays import Floats, Masks
 from textmill.corpus import Vocabulary
-from textmill.errors import DataError
+from textmill.errors import DataError, ModelFileError
 from textmill.model import Classifier, Model, check_choice, check_fitted, check_range
 from textmill.numeric import sparse
 from textmill.tables import Rows
@@ -180,7 +180,10 @@ class SubjectClassifier(Classifier, Model):
         return Rows([Suggestion(str(self.classes_[i]), float(row[i])) for i in order], Suggestion)
 
     def check_values(self) -> None:
-        """Nothing beyond the layout: weights of any value are weights."""
+        """Check that the chosen features are terms; weights of any value are weights."""
+        terms = len(self.vocabulary_.terms_)
+        if len(self.features_) and not 0 <= self.features_.min() <= self.features_.max() < terms:
+            raise ModelFileError(f"'features_' has columns outside of {terms} terms", reason="damaged")
 
     def _weigh(self, counts: Any) -> Any:
         """Weights of the chosen features; their frequencies are those of training."""

@@ -279,13 +279,13 @@ class VoicemailExtractor(Estimator, Model):
         """Check that word lists and thresholds make sense."""
         try:
             words = self._locale.native
-        except (ValueError, TypeError, KeyError, AttributeError) as fault:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
             raise ModelFileError(f"the word lists do not hold together: {fault}", reason=reason_of(fault)) from None
         if len(self.thresholds_) != 3 or not ((self.thresholds_ >= 0) & (self.thresholds_ <= 1)).all():
             raise ModelFileError("there must be three thresholds between 0 and 1", reason="damaged")
         try:
             words.extract([""], *self._callers, self.number_.walker(), self._number_probabilities, 0.5, 0, "grammar", 1)
-        except ValueError as fault:
+        except (ArithmeticError, LookupError, TypeError, ValueError) as fault:
             raise ModelFileError(
                 f"trees and word lists do not fit together: {fault}", reason=reason_of(fault)
             ) from None
