@@ -33,13 +33,13 @@ from threadpoolctl import threadpool_limits
 from bench._streamed_regression import write_chunks
 from bench.harness import Job, Options, measured
 from textmill.linear import SupportVectorRegression
+from textmill.selection import deal_folds
 from textmill.tasks.polarity import (
     PolarityScorer,
     ReviewFeatures,
     Reviews,
     balance,
     cross_validate,
-    deal_folds,
     read_reviews,
     transfer,
 )

@@ -31,6 +31,7 @@ __all__ = [
     "plot",
     "progress",
     "report",
+    "selection",
     "sequence",
     "strings",
     "tasks",

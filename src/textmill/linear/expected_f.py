@@ -45,7 +45,16 @@ from textmill.linear.solvers import minimize
 from textmill.metrics import BinaryCounts, FWeight, ScoreCounts, Utility, named_utility
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs, seed_of
 from textmill.numeric import special
-from textmill.optimize import REASONS, Reason, Solution, Stopping, minimize_cg, minimize_lbfgs, minimize_owlqn
+from textmill.optimize import (
+    REASONS,
+    Reason,
+    Solution,
+    Stopping,
+    fit_sigmoid,
+    minimize_cg,
+    minimize_lbfgs,
+    minimize_owlqn,
+)
 from textmill.vectors import TextVectorizer
 
 __all__ = ["UtilityLogistic", "operating_path"]
@@ -452,7 +461,7 @@ class _Training:
         best_first = np.argsort([-figure for _, figure in points], kind="stable")[:MEMBERS].tolist()
         if self.model.l1:  # a mean would have all weights that one of them has
             best_first = best_first[:1]
-        slopes = [_platt(margins[j], self.positive)[0] for j in best_first]
+        slopes = [fit_sigmoid(margins[j], self.positive).slope for j in best_first]
         scales = [a if a > 0 else 1 / (float(margins[j].std()) or 1.0) for j, a in zip(best_first, slopes, strict=True)]
         shares = [scale / scales[0] / len(scales) for scale in scales]
         thresholds = [points[j][0] for j in best_first]
@@ -461,7 +470,7 @@ class _Training:
         return _Choice(
             list(zip(best_first, shares, thresholds, strict=True)),
             float(self.utility.value(counts.vector)),
-            _platt(mean, self.positive),
+            fit_sigmoid(mean, self.positive),
         )
 
 
@@ -500,22 +509,6 @@ def _threshold(margins: Floats, positive: NDArray[np.bool_], utility: Utility) -
     best = ScoreCounts.from_scores(margins, positive).best(utility)
     lowest, highest = float(margins.min()), float(margins.max())
     return float(np.clip(best.threshold, lowest - 1.0, highest + 1.0)), best.figure
-
-
-def _platt(margins: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
-    """Slope and offset of the probabilities of margins, with the targets of Platt, which are never 0 or 1."""
-    many, few = int(positive.sum()), int((~positive).sum())
-    targets = np.where(positive, (many + 1) / (many + 2), 1 / (few + 2))
-    scale = max(float(np.abs(margins).max()), 1e-300)
-
-    def loss(theta: Floats) -> tuple[float, Floats]:
-        z = theta[0] * margins / scale + theta[1]
-        value = float((np.logaddexp(0.0, z) - targets * z).sum())
-        slope = special.expit(z) - targets
-        return value, np.array([float(slope @ margins) / scale, float(slope.sum())])
-
-    line = minimize_lbfgs(loss, [0.0, 0.0]).theta
-    return float(line[0]) / scale, float(line[1])
 
 
 def _folds(positive: NDArray[np.bool_], folds: int, rng: np.random.Generator) -> Ints:

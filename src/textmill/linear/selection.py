@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from textmill.arrays import Floats, Ids, Ints
+from textmill.arrays import Floats, Ids
 from textmill.errors import DataError
 from textmill.linear.classifier import classes_of, labels_of
 from textmill.linear.grafting import CombinationLogistic
@@ -26,6 +26,7 @@ from textmill.linear.logistic import LogisticRegression
 from textmill.model import check_choice, check_range
 from textmill.model.estimators import constructor_parameters
 from textmill.progress import track
+from textmill.selection import deal_folds, splits
 from textmill.tables import Table
 
 __all__ = ["PenaltyScores", "choose_penalty"]
@@ -101,8 +102,11 @@ def choose_penalty(
             raise DataError(f"X_dev has {dev.shape[1]} columns, X has {rows.shape[1]}; give both the same")
         parts = [(rows, labels, dev, labels_of(y_dev, dev.shape[0], classes))]
     else:
-        folds = _folds(labels, n_folds, random_state)
-        parts = [(rows[folds != k], labels[folds != k], rows[folds == k], labels[folds == k]) for k in range(n_folds)]
+        fewest = int(np.bincount(labels).min())
+        if fewest < n_folds:
+            raise DataError(f"a class has {fewest} rows for {n_folds} folds; pass fewer folds or more rows")
+        folds = deal_folds(labels, n_folds, random_state=random_state)
+        parts = [(rows[a], labels[a], rows[b], labels[b]) for a, b in splits(folds)]
     scores = np.empty((len(parts), len(grid)))
     for fold, (X_in, y_in, X_out, y_out) in enumerate(track(parts, "folds")):
         for k, fitted in enumerate(_along(plain, X_in, y_in, penalty, grid)):
@@ -129,15 +133,3 @@ def _along(
     for value in grid:
         start = type(model)(**{**model.get_params(deep=False), penalty: float(value)}).fit(X, y, start=start)
         yield start
-
-
-def _folds(labels: Any, n_folds: int, seed: int) -> Ints:
-    """The fold of each row, every class spread evenly."""
-    order = np.random.default_rng(seed).permutation(len(labels))
-    folds = np.empty(len(labels), np.int64)
-    for c in np.unique(labels):
-        members = order[labels[order] == c]
-        if len(members) < n_folds:
-            raise DataError(f"a class has {len(members)} rows for {n_folds} folds; pass fewer folds or more rows")
-        folds[members] = np.arange(len(members)) % n_folds
-    return folds

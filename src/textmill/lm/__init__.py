@@ -19,7 +19,6 @@ classes         classes of words and chunks, by exchange
 class_codes     classes split in two, with codes of bits
 discriminative  passive-aggressive learning with kernels: right or wrong
 feature_sets    examples as sets of features
-calibration     from margins to probabilities
 user_kernels    rounds with a kernel written in Python
 expansion       kernels as weights of conjunctions, for speed
 """

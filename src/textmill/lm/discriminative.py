@@ -35,7 +35,6 @@ from textmill._native import lm as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.corpus import check_bags, csr_arrays
 from textmill.errors import DataError, ModelFileError, reason_of
-from textmill.lm.calibration import calibrated, logistic_curve
 from textmill.lm.feature_sets import FeatureSets
 from textmill.lm.user_kernels import UserRounds
 from textmill.model import (
@@ -49,6 +48,7 @@ from textmill.model import (
     labels_of,
     require_rows,
 )
+from textmill.optimize import Sigmoid, fit_sigmoid
 from textmill.progress import interruptible, track
 
 __all__ = ["METHODS", "PassiveAggressive"]
@@ -250,7 +250,7 @@ class PassiveAggressive(Classifier, Model):
         positive = labels_of(y, len(rows), self.classes_) == 1
         if positive.all() or not positive.any():
             raise DataError("all examples have the same label; pass examples of both to calibrate with")
-        self.slope_, self.intercept_ = logistic_curve(self.margins(X), positive)
+        self.slope_, self.intercept_ = fit_sigmoid(self.margins(X), positive)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -258,7 +258,7 @@ class PassiveAggressive(Classifier, Model):
         check_fitted(self)
         if self.slope_ is None or self.intercept_ is None:
             raise DataError("margins are no probabilities yet; call calibrate with examples kept apart")
-        p = calibrated(self.margins(X), self.slope_, self.intercept_)
+        p = Sigmoid(self.slope_, self.intercept_).probabilities(self.margins(X))
         return np.stack([1.0 - p, p], axis=1)
 
     def coefficients(self) -> Floats:

@@ -7,9 +7,10 @@
 | `minimize_cg` | smooth functions when memory is short: 5 vectors against 25 |
 | `minimize_rprop` | either, by the signs of the gradient alone |
 
-All take the same `Stopping` rules, call back once per iteration, survive points where the objective is not finite, keep
-the last whole iterate at Ctrl-C, and return a `Solution` with a `ConvergenceReport`. They work in place, in double
-precision, and give the same bytes for any number of threads.
+The minimizers take the same `Stopping` rules, call back once per iteration, survive points where the objective is not
+finite, keep the last whole iterate at Ctrl-C, and return a `Solution` with a `ConvergenceReport`. They work in place,
+in double precision, and give the same bytes for any number of threads. `fit_sigmoid` and `fit_logistic` fit a logistic
+curve to a score, or to a few columns, by Newton's method.
 """
 
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from textmill.optimize.owlqn import minimize_owlqn
     from textmill.optimize.penalty import KKTReport, coordinate_update, kkt_violation, pseudo_gradient, soft_threshold
     from textmill.optimize.rprop import minimize_rprop
+    from textmill.optimize.sigmoid import Sigmoid, fit_logistic, fit_sigmoid, sigmoid
     from textmill.optimize.vector import add_scaled, dot
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "Objective",
     "Plateau",
     "Reason",
+    "Sigmoid",
     "Solution",
     "Stopping",
     "add_scaled",
@@ -55,6 +58,8 @@ __all__ = [
     "check_gradient",
     "coordinate_update",
     "dot",
+    "fit_logistic",
+    "fit_sigmoid",
     "kkt_violation",
     "minimize_cg",
     "minimize_lbfgs",
@@ -62,6 +67,7 @@ __all__ = [
     "minimize_rprop",
     "numerical_gradient",
     "pseudo_gradient",
+    "sigmoid",
     "soft_threshold",
     "strong_wolfe",
 ]
@@ -79,5 +85,6 @@ __getattr__, __dir__ = deferred(
         "owlqn": "minimize_owlqn",
         "penalty": "KKTReport coordinate_update kkt_violation pseudo_gradient soft_threshold",
         "rprop": "minimize_rprop",
+        "sigmoid": "Sigmoid fit_logistic fit_sigmoid sigmoid",
     },
 )

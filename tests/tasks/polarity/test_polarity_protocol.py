@@ -10,6 +10,7 @@ import pytest
 
 from textmill.errors import DataError
 from textmill.model import load
+from textmill.selection import deal_folds
 from textmill.tasks.polarity import (
     PolarityScorer,
     ReviewFeatures,
@@ -19,7 +20,6 @@ from textmill.tasks.polarity import (
     balance,
     compare,
     cross_validate,
-    deal_folds,
     density_grid,
     describe,
     evaluate_scores,

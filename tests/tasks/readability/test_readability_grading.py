@@ -13,6 +13,7 @@ import pytest
 from textmill import load
 from textmill.errors import DataError
 from textmill.lm import NGramModel
+from textmill.selection import deal_groups
 from textmill.tasks.readability import (
     FEATURES,
     Annotator,
@@ -33,7 +34,6 @@ from textmill.tasks.readability import (
     compare_sets,
     correlations,
     cross_validate,
-    deal_groups,
     experiment_report,
     explain_groups,
     external_models,
@@ -139,7 +139,7 @@ def test_new_texts_are_scored_by_all_texts_of_training(prepared: PreparedTexts) 
 
 def test_folds_keep_groups_together() -> None:
     groups = [f"g{i // 3}" for i in range(30)]
-    folds = deal_groups(groups, 5, 1)
+    folds = deal_groups(groups, 5, random_state=1)
     assert all(len(set(folds[i : i + 3].tolist())) == 1 for i in range(0, 30, 3))
     assert np.bincount(folds).tolist() == [6] * 5
     with pytest.raises(ValueError, match="10 groups for 11 folds"):

@@ -35,6 +35,7 @@ from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, TokenizerLike, 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, RandomState, Saved, check_choice, check_fitted, check_range, seed_of
 from textmill.numeric import sparse
+from textmill.optimize import fit_logistic
 from textmill.progress import track
 from textmill.tasks.coherence.calibration import LengthCurve
 from textmill.tasks.coherence.content import Content, ContentReader, sentences_of
@@ -53,6 +54,7 @@ _CLEAR = 0.1  # share of a document that makes a topic worth naming
 _PULL = 5.0  # words that the average mixture counts for where a sentence is judged
 _WINDOW = 50  # sentences on either side that count as the rest of the document
 _SHORT = 3  # content words below which a sentence is not judged
+_L2 = 0.01  # penalty of the weights of the probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +391,9 @@ class CoherenceDetector(Estimator, Model):
         above = LengthCurve(grid, np.array(thresholds)).raised(true.lengths, score, self.false_alarms)
         below = LengthCurve(grid, np.array(floors)).lowered(true.lengths, whole.llpw, self.false_alarms)
         self.lengths_, self.thresholds_, self.floors_ = above.lengths, above.values, below.values
-        self.calibration_ = _logistic(np.concatenate(rows), np.concatenate(labels))
+        X, forged = np.concatenate(rows), np.concatenate(labels)
+        complete = ~np.isnan(X).any(axis=1)
+        self.calibration_ = fit_logistic(X[complete], forged[complete], l2=_L2)
 
     def _reader(self) -> ContentReader:
         return ContentReader(self.vocabulary_, self.function_words, n_jobs=self.n_jobs)
@@ -449,16 +453,6 @@ def _features(score: Floats, words: Floats) -> Floats:
     """What the probability is a function of."""
     length = np.log(words)
     return np.column_stack([np.ones(len(score)), score, length, score * length])
-
-
-def _logistic(X: Floats, labels: NDArray[np.int64]) -> Floats:
-    """Coefficients of a logistic regression, by scikit-learn."""
-    from sklearn.linear_model import LogisticRegression
-
-    complete = ~np.isnan(X).any(axis=1)
-    fitted = LogisticRegression(C=100.0, max_iter=1000, fit_intercept=False).fit(X[complete], labels[complete])
-    weights: Floats = fitted.coef_[0].astype(np.float64)
-    return weights
 
 
 def _verdict(above: bool, probability: float) -> str:

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from textmill._native import entities as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.model import effective_jobs
+from textmill.optimize import fit_logistic, sigmoid
 from textmill.tasks.entities.phrases import Phrases
 
 __all__ = ["Documents", "Judges", "Mixing", "Scored", "choose_spans", "learn_mixing", "score_types"]
@@ -42,6 +43,7 @@ __all__ = ["Documents", "Judges", "Mixing", "Scored", "choose_spans", "learn_mix
 _ROUNDS = 8  # of the threshold
 _SHARED = 3  # weights of sharing
 _LEAST_SHARE = 1e-4  # of a type that the chain over full tags did not find
+_L2 = 1e-2  # penalty of the weights
 
 Loss = Callable[[Floats], tuple[float, Floats, Floats]]  # value, gradient, curvature
 
@@ -129,7 +131,7 @@ class Scored(NamedTuple):
 
 def score_types(judges: Judges, phrases: Phrases, documents: Documents | None, mixing: Mixing) -> Scored:
     """Join what the judges say."""
-    name = _expit(_weighted(judges.names(), mixing.name))
+    name = sigmoid(_weighted(judges.names(), mixing.name))
     types = _log_softmax(_weighted(judges.types(), mixing.types))
     if documents is not None and mixing.shares:
         types = _log_softmax(_weighted([types, *_elsewhere(phrases, documents, name, types)], mixing.sharing))
@@ -146,7 +148,7 @@ def choose_spans(phrases: Phrases, best: Floats, threshold: float, n_jobs: int |
 def learn_mixing(judges: Judges, phrases: Phrases, gold: Ids, n_gold: int, documents: Documents | None) -> Mixing:
     """Learn all weights from held-out candidates; `gold` has their classes, `n_gold` counts gold phrases."""
     names = gold != judges.none
-    name_weights = _logistic(judges.names(), names.astype(np.float64))
+    name_weights = fit_logistic(np.stack(judges.names(), axis=-1), names, l2=_L2)
     place = np.where(gold > judges.none, gold - 1, gold)[names]
     type_weights = _conditional([column[names] for column in judges.types()], place)
     mixing = Mixing(tuple(name_weights.tolist()), tuple(type_weights.tolist()), (1.0, 0.0, 0.0), 0.5)
@@ -208,24 +210,6 @@ def _logit(p: Floats) -> Floats:
     return np.asarray(np.log(safe) - np.log1p(-safe))
 
 
-def _expit(x: Floats) -> Floats:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -500.0, 500.0))))
-
-
-def _logistic(columns: list[Floats], truth: Floats) -> Floats:
-    """Weights of a small logistic regression."""
-
-    def loss(weights: Floats) -> tuple[float, Floats, Floats]:
-        x = _weighted(columns, tuple(weights.tolist()))
-        p = _expit(x)
-        gradient = np.array([((p - truth) * column).sum() for column in columns])
-        spread = p * (1 - p)
-        curvature = np.array([[(spread * one * two).sum() for one in columns] for two in columns])
-        return float((np.logaddexp(0.0, x) - truth * x).sum()), gradient, curvature
-
-    return _newton(loss, np.zeros(len(columns)))
-
-
 def _conditional(columns: list[Floats], gold: Ints) -> Floats:
     """Weights of a softmax over types, one for each column [rows, types]."""
     rows = np.arange(len(gold))
@@ -246,7 +230,7 @@ def _conditional(columns: list[Floats], gold: Ints) -> Floats:
     return _newton(loss, np.full(len(columns), 0.3))
 
 
-def _newton(loss: Loss, weights: Floats, l2: float = 1e-2) -> Floats:
+def _newton(loss: Loss, weights: Floats, l2: float = _L2) -> Floats:
     """The weights of the smallest loss with an L2 penalty, by Newton's method with steps that are halved."""
 
     def penalized(at: Floats) -> tuple[float, Floats, Floats]:

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.numeric import special
+from textmill.optimize import fit_sigmoid
 
 __all__ = ["Calibration"]
 
@@ -48,16 +49,7 @@ class Calibration:
             raise DataError(f"{s.size} scores but {truth.size} labels; pass one label a score")
         if truth.all() or not truth.any():
             raise DataError("the labels are all alike; a calibration needs matches and others")
-        target = np.where(truth, (truth.sum() + 1) / (truth.sum() + 2), 1 / ((~truth).sum() + 2))
-        X = np.stack([s, np.ones(len(s))], axis=-1)
-        theta = np.zeros(2)
-        for _ in range(_ROUNDS):  # Newton; the targets are inside (0, 1), so there is a finite optimum
-            p = special.expit(X @ theta)
-            step = np.linalg.solve((X * (p * (1 - p))[:, None]).T @ X + 1e-9 * np.eye(2), X.T @ (target - p))
-            theta = theta + step / max(1.0, float(np.abs(step).max()) / 5)
-            if np.abs(step).max() < 1e-10:
-                break
-        return cls(special.expit(theta[0] * _grid() + theta[1]))
+        return cls(fit_sigmoid(s, truth).probabilities(_grid()))
 
     @classmethod
     def from_mixture(cls, scores: ArrayLike) -> Calibration:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         CurvePoint,
         compare,
         cross_validate,
-        deal_folds,
         draw_curves,
         learning_curve,
         transfer,
@@ -67,7 +66,6 @@ __all__ = [
     "compare",
     "comparison_report",
     "cross_validate",
-    "deal_folds",
     "density_grid",
     "describe",
     "draw_confusion",
@@ -100,7 +98,7 @@ __getattr__, __dir__ = deferred(
         "features": "ReviewFeatures porter_stem",
         "human": "evaluate_annotator read_annotations",
         "pages": "comparison_report evaluation_report named_evaluations",
-        "protocol": "ComparisonRow CrossValidated CurvePoint compare cross_validate deal_folds draw_curves "
+        "protocol": "ComparisonRow CrossValidated CurvePoint compare cross_validate draw_curves "
         "learning_curve transfer",
         "reviews": "Reviews ScoreStatistics balance describe read_reviews",
         "sample": "sample_reviews",

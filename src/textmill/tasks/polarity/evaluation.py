@@ -23,6 +23,7 @@ from textmill import plot
 from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.metrics import Confusion, RegressionCounts
+from textmill.selection import kendall, spearman
 from textmill.tables import Table
 from textmill.tasks.polarity.scale import Scale
 
@@ -132,8 +133,8 @@ def evaluate_scores(
         kappa=None if confusion is None else confusion.kappa(),
         weighted_kappa=None if confusion is None else confusion.kappa("quadratic"),
         pearson=counts.pearson if correlated else None,
-        spearman=_spearman(right, values) if correlated else None,
-        kendall=_kendall(right, values) if correlated else None,
+        spearman=spearman(right, values) if correlated else None,
+        kendall=kendall(right, values) if correlated else None,
         binary_right=int(same.sum()),
         binary_decided=int(decided.sum()),
         binary_polar=int((right != scale.neutral).sum()),
@@ -181,20 +182,3 @@ def draw_density(gold: ArrayLike, predicted: ArrayLike, scale: Scale, *, bins: i
     middles = [f"{(a + b) / 2:.3g}" for a, b in itertools.pairwise(edges)]
     rows = [f"{score:g}" for score in scale.scores() or np.unique(np.asarray(gold, dtype=np.float64))]
     return plot.heat_map(grid, x_label="predicted", y_label="gold", columns=middles, rows=rows)
-
-
-def _spearman(gold: Floats, predicted: Floats) -> float:
-    """Correlation of ranks, equal values sharing their mean rank."""
-    return RegressionCounts.from_values(_ranks(gold), _ranks(predicted)).pearson
-
-
-def _ranks(values: Floats) -> Floats:
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2)[places], dtype=np.float64)
-
-
-def _kendall(gold: Floats, predicted: Floats) -> float:
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(gold, predicted).statistic)

@@ -40,11 +40,11 @@ from textmill.linear import (
     solve_problems,
     vote,
 )
-from textmill.metrics import paired_bootstrap
 from textmill.model import check_range
 from textmill.model.estimators import constructor_parameters
 from textmill.numeric import sparse
 from textmill.progress import track
+from textmill.selection import deal_folds, paired_test
 from textmill.tables import Rows
 from textmill.tasks.polarity.baselines import BASELINES
 from textmill.tasks.polarity.evaluation import PolarityEvaluation, evaluate_scores
@@ -63,31 +63,10 @@ __all__ = [
     "CurvePoint",
     "compare",
     "cross_validate",
-    "deal_folds",
     "draw_curves",
     "learning_curve",
     "transfer",
 ]
-
-
-def deal_folds(scores: ArrayLike, n_folds: int = 10, random_state: int = 0) -> Ints:
-    """The fold of each review: of every score the numbers in two folds differ by at most one.
-
-    >>> deal_folds([1, 1, 5, 5], 2).tolist()
-    [0, 1, 1, 0]
-    """
-    check_range("n_folds", n_folds, at_least=2, whole=True)
-    values = np.asarray(scores, dtype=np.float64)
-    if len(values) < n_folds:
-        raise DataError(f"{len(values)} reviews cannot be dealt into {n_folds} folds; pass fewer folds or more reviews")
-    order = np.random.Generator(np.random.Philox(random_state)).permutation(len(values))
-    folds = np.empty(len(values), np.int64)
-    begin = 0
-    for score in np.unique(values):
-        members = order[values[order] == score]
-        folds[members] = (begin + np.arange(len(members))) % n_folds
-        begin += len(members)  # the next score goes on where this one ended, so folds have equal sizes
-    return folds
 
 
 @dataclass(frozen=True)
@@ -125,7 +104,7 @@ def cross_validate(
     reviews = list(texts)
     gold = check_scores(reviews, scores)
     used = Scale.of(gold) if scale is None else scale
-    folds = deal_folds(gold, n_folds, random_state)
+    folds = deal_folds(gold, n_folds, random_state=random_state)
     result = CrossValidated(gold, folds, used)
     for name, scorer in scorers.items():
         scorer.check()
@@ -172,7 +151,7 @@ def learning_curve(
     reviews = list(texts)
     gold = check_scores(reviews, scores)
     used = Scale.of(gold) if scale is None else scale
-    folds = deal_folds(gold, n_folds, random_state)
+    folds = deal_folds(gold, n_folds, random_state=random_state)
     most = min(int(((folds != fold) & (gold == score)).sum()) for fold in range(n_folds) for score in np.unique(gold))
     if most == 0:
         raise DataError(f"some of {n_folds} training parts lack a score; pass more reviews of each score")
@@ -343,7 +322,7 @@ def _rows(
                 float(np.mean([one.mse_rounded for one in figures[key]])),
                 _mean([one.accuracy for one in figures[key]]),
                 _mean([one.within_one for one in figures[key]]),
-                None if key == best else _p_value(errors[key], errors[best]),
+                None if key == best else paired_test(errors[key], errors[best]).p_value,
             )
 
 
@@ -526,10 +505,3 @@ def _sizes(sizes: Sequence[int] | None, most: int) -> list[int]:
 def _mean(values: list[float | None]) -> float | None:
     figures = [value for value in values if value is not None]
     return float(np.mean(figures)) if figures else None
-
-
-def _p_value(first: Floats, second: Floats) -> float:
-    ones = np.ones(len(first))
-    return paired_bootstrap(
-        np.column_stack([first, ones]), np.column_stack([second, ones]), lambda sums: sums[..., 0] / sums[..., 1]
-    ).p_value

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from textmill.tasks.readability.grader import GradedLevels, MissingFeatures, ReadabilityGrader
     from textmill.tasks.readability.layers import Layers
     from textmill.tasks.readability.leaks import Leak, LeakWarning, find_leaks, find_versions, hold_out_leak
-    from textmill.tasks.readability.learners import LevelLearner, deal_groups
+    from textmill.tasks.readability.learners import LevelLearner
     from textmill.tasks.readability.pages import (
         LevelTexts,
         correlations,
@@ -138,7 +138,6 @@ __all__ = [
     "correlations",
     "count_texts",
     "cross_validate",
-    "deal_groups",
     "draw_accuracies",
     "draw_correlations",
     "draw_levels",
@@ -188,7 +187,7 @@ __getattr__, __dir__ = deferred(
         "grader": "GradedLevels MissingFeatures ReadabilityGrader",
         "layers": "Layers",
         "leaks": "Leak LeakWarning find_leaks find_versions hold_out_leak",
-        "learners": "LevelLearner deal_groups",
+        "learners": "LevelLearner",
         "pages": "LevelTexts correlations draw_accuracies draw_correlations draw_levels experiment_report level_table",
         "external": "external_models",
         "perplexities": "LevelModels TokenArrays information_gain",

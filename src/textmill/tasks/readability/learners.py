@@ -28,31 +28,16 @@ import numpy as np
 from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.linear import LeastSquares, LogisticRegression, PairwiseSVM
-from textmill.model import Estimator, Model, check_choice, check_fitted, check_range
+from textmill.model import Estimator, Model, check_choice, check_fitted
+from textmill.selection import deal_groups
 
-__all__ = ["KINDS", "LevelLearner", "deal_groups"]
+__all__ = ["KINDS", "LevelLearner"]
 
 KINDS = ("logistic", "ordinal", "svm", "ordinal-svm", "regression", "majority")
 PENALTIES = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.01)  # the strongest first
 _WORSE = 2  # penalties in a row without a gain that end the search
 COSTS, GAMMAS = (0.1, 1.0, 10.0, 100.0), (0.1, 1.0)  # gamma times the number of columns
 _INNER = 5  # folds of choices
-
-
-def deal_groups(groups: Sequence[Any], n_folds: int, random_state: int = 0) -> Ints:
-    """Return the fold of each row: all rows of a group in one, numbers of groups as equal as can be.
-
-    >>> folds = deal_groups(["a", "a", "b", "c"], 3)
-    >>> bool(folds[0] == folds[1]), len(set(folds.tolist()))
-    (True, 3)
-    """
-    check_range("n_folds", n_folds, at_least=2, whole=True)
-    names = list(dict.fromkeys(groups))
-    if len(names) < n_folds:
-        raise DataError(f"there are {len(names)} groups for {n_folds} folds; pass fewer folds or more groups")
-    order = np.random.default_rng(random_state).permutation(len(names))
-    fold = {names[int(at)]: i % n_folds for i, at in enumerate(order)}
-    return np.array([fold[group] for group in groups], dtype=np.int64)
 
 
 class LevelLearner(Estimator, Model):
@@ -251,7 +236,7 @@ class LevelLearner(Estimator, Model):
         folds = min(_INNER, len(set(groups)))
         if folds < 2:
             return
-        fold = deal_groups(groups, folds, self.random_state)
+        fold = deal_groups(groups, folds, random_state=self.random_state)
         for k in range(folds):
             if len(np.unique(level[fold != k])) == len(np.unique(level)):
                 yield fold != k, fold == k

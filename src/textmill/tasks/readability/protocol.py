@@ -24,10 +24,11 @@ from textmill.errors import DataError, warn_caller
 from textmill.metrics import Confusion, PairedCounts, RegressionCounts
 from textmill.model import check_choice, check_range
 from textmill.progress import track
+from textmill.selection import deal_groups
 from textmill.tables import Rows, Table
 from textmill.tasks.readability.features import FeatureTable, chosen_features
 from textmill.tasks.readability.leaks import LeakWarning, hold_out_leak
-from textmill.tasks.readability.learners import LevelLearner, deal_groups
+from textmill.tasks.readability.learners import LevelLearner
 from textmill.tasks.readability.perplexities import LevelModels
 from textmill.tasks.readability.preparation import PreparedTexts
 
@@ -184,7 +185,7 @@ def cross_validate(
     expected = {name: np.zeros((repetitions, size)) for name in sets}
     counts: dict[str, int] = {}
     steps = [(r, fold) for r in range(repetitions) for fold in range(n_folds)]
-    dealt = [deal_groups(prepared.groups, n_folds, random_state + r) for r in range(repetitions)]
+    dealt = [deal_groups(prepared.groups, n_folds, random_state=random_state + r) for r in range(repetitions)]
     for repetition, fold in track(steps, "folds", unit="folds"):
         inside = np.flatnonzero(dealt[repetition] != fold)
         outside = np.flatnonzero(dealt[repetition] == fold)

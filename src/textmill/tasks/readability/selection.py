@@ -25,9 +25,10 @@ from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.model import check_choice, check_range
 from textmill.progress import track
+from textmill.selection import deal_groups
 from textmill.tables import Rows, Table
 from textmill.tasks.readability.features import FeatureTable
-from textmill.tasks.readability.learners import LevelLearner, deal_groups
+from textmill.tasks.readability.learners import LevelLearner
 
 __all__ = ["GroupStep", "NestedSelection", "add_one_best", "feature_filter", "merit", "select_nested", "subgroups"]
 
@@ -95,7 +96,7 @@ def add_one_best(
     """Add groups of features, the best first, as long as the cross-validated accuracy rises."""
     there = [name for name in table.names if name not in set(table.missing())]
     left = {group: [name for name in there if _subgroup(name) == group] for group in subgroups(there)}
-    folds = deal_groups(groups, n_folds, random_state)
+    folds = deal_groups(groups, n_folds, random_state=random_state)
     names: list[str] = []
     steps: list[GroupStep] = []
     while left:
@@ -208,7 +209,7 @@ def select_nested(
     """
     check_choice("method", method, METHODS)
     check_range("n_folds", n_folds, at_least=2, whole=True)
-    folds = deal_groups(groups, n_folds, random_state)
+    folds = deal_groups(groups, n_folds, random_state=random_state)
     chosen: dict[str, int] = {}
     right = np.zeros(n_folds)
     sizes = []

@@ -24,6 +24,7 @@ from textmill.corpus import Vocabulary
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Classifier, Model, check_choice, check_fitted, check_range
 from textmill.numeric import sparse
+from textmill.optimize import fit_sigmoid, sigmoid
 from textmill.tables import Rows
 from textmill.vectors import Weighting
 
@@ -205,7 +206,7 @@ class SubjectClassifier(Classifier, Model):
         else:
             self.weights_, self.intercepts_ = self._one_against_rest(X, Y)
             margins, truth = self._held_out(X, Y)
-            self.slope_ = _platt(margins, truth)
+            self.slope_ = np.array(fit_sigmoid(margins, truth))
         assert self.weights_.shape[1] in (1, size, self.hidden)
 
     def _one_against_rest(self, X: Any, Y: Masks) -> tuple[Floats, Floats]:
@@ -266,7 +267,7 @@ class SubjectClassifier(Classifier, Model):
             return np.asarray(powers / powers.sum(axis=1, keepdims=True), np.float64)
         if self.kind == "bayes":  # each class against the mean of the others
             margins -= margins.mean(axis=1, keepdims=True)
-        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.slope_[0] * margins + self.slope_[1], -700, 700))))
+        return sigmoid(self.slope_[0] * margins + self.slope_[1])
 
     def _votes(self, X: Any) -> Floats:
         scores = np.asarray(X @ self.rows_.T.astype(np.float64))
@@ -311,20 +312,3 @@ def _bayes(counts: Any, Y: Masks) -> tuple[Floats, Floats]:
     totals = np.asarray(Y.T.astype(np.float64) @ counts) + 0.1
     prior = Y.sum(axis=0) / Y.sum()
     return np.log(totals / totals.sum(axis=1, keepdims=True)), np.log(np.maximum(prior, 1e-12))
-
-
-def _platt(margins: Floats, truth: Masks, rounds: int = 50) -> Floats:
-    """Slope and offset of p = 1 / (1 + exp(-(a m + b))), by Newton's method on the smoothed targets of Platt."""
-    positives, negatives = float(truth.sum()), float((~truth).sum())
-    target = np.where(truth, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-    theta = np.array([1.0, 0.0])
-    design = np.stack([margins, np.ones_like(margins)], axis=1)
-    for _ in range(rounds):
-        p = 1 / (1 + np.exp(-np.clip(design @ theta, -700, 700)))
-        gradient = design.T @ (p - target)
-        hessian = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(2)
-        step = np.linalg.solve(hessian, gradient)
-        theta = theta - step
-        if np.abs(step).max() < 1e-8:
-            break
-    return theta
