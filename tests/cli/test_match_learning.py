@@ -89,7 +89,7 @@ def test_train_without_labels(folder: Path, capsys: pytest.CaptureFixture[str]) 
     people, model = folder / "people.csv", folder / "em.mill"
     code, _, err = said(capsys, "train", people, *FIELDS, "-o", model, "--suggest", folder / "first.tsv", "-k", 5)
     assert code == 0
-    assert "share of matches among candidates" in err
+    assert "share of matches among all pairs" in err
     assert len((folder / "first.tsv").read_text().splitlines()) == 6
     assert said(capsys, "dedupe", people, "--model", model)[1].startswith("id1\tid2\tprobability\t")
 

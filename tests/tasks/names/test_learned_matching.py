@@ -28,9 +28,7 @@ from textmill.tasks.names import (
     cluster_page,
     explain_records,
     explanation_lines,
-    fit_agreements,
     generate_names,
-    plain_form,
     read_pairs,
     reliability,
     suggest_labels,
@@ -128,83 +126,7 @@ def test_probabilities_are_calibrated_on_pairs_not_seen() -> None:
     assert sum(table.counts) == 19_800
 
 
-# EM
-
-
-def brute_force_em(levels: np.ndarray, sizes: list[int], start: np.ndarray, rounds: int) -> tuple[Any, Any, float]:
-    """EM pair by pair, straight from the formulas, with a = 1."""
-    r = [min(max(float(p), 1e-3), 1 - 1e-3) for p in start]
-    for _ in range(rounds):
-        share = (sum(r) + 0.5) / (len(r) + 1.0)
-        m, u = [], []
-        for v, size in enumerate(sizes):
-            for table, weight in ((m, lambda p: p), (u, lambda p: 1 - p)):
-                sums = [
-                    1 / size + sum(weight(p) for p, g in zip(r, levels, strict=True) if g[v] == at)
-                    for at in range(size)
-                ]
-                table.append([value / sum(sums) for value in sums])
-        for n, g in enumerate(levels):
-            match = share * math.prod(m[v][g[v]] for v in range(len(sizes)) if g[v] >= 0)
-            rest = (1 - share) * math.prod(u[v][g[v]] for v in range(len(sizes)) if g[v] >= 0)
-            r[n] = match / (match + rest)
-    return m, u, share
-
-
-def drawn(
-    count: int, share: float, m: list[list[float]], u: list[list[float]], seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    match = rng.random(count) < share
-    columns = [
-        np.where(match, rng.choice(len(a), count, p=a), rng.choice(len(b), count, p=b))
-        for a, b in zip(m, u, strict=True)
-    ]
-    return np.stack(columns, axis=-1).astype(np.int8), match
-
-
-def test_em_is_what_the_formulas_say_pair_by_pair() -> None:
-    sizes = [2, 3, 4]
-    levels, _ = drawn(
-        60, 0.3, [[0.2, 0.8], [0.1, 0.2, 0.7], [0.1] * 3 + [0.7]], [[0.8, 0.2], [0.6, 0.3, 0.1], [0.25] * 4], 1
-    )
-    levels[::7, 1] = -1
-    start = levels.mean(axis=1) / 3
-    m, u, share = brute_force_em(levels, sizes, start, 8)
-    found = fit_agreements(levels, sizes, start, max_iter=8, tolerance=0.0)
-    assert found.share == pytest.approx(share, rel=1e-9)
-    for ours, theirs in zip([*found.m, *found.u], [*m, *u], strict=True):
-        assert ours.tolist() == pytest.approx(theirs, rel=1e-9)
-
-
-def test_em_finds_the_probabilities_that_made_the_data() -> None:
-    m = [[0.05, 0.15, 0.8], [0.1, 0.9], [0.2, 0.3, 0.5], [0.15, 0.85]]
-    u = [[0.7, 0.25, 0.05], [0.8, 0.2], [0.6, 0.3, 0.1], [0.9, 0.1]]
-    levels, match = drawn(40_000, 0.12, m, u, 2)
-    found = fit_agreements(levels, [3, 2, 3, 2], levels.mean(axis=1) / 2)
-    assert found.converged
-    assert found.share == pytest.approx(match.mean(), abs=0.01)
-    for ours, theirs in zip([*found.m, *found.u], [*m, *u], strict=True):
-        assert ours.tolist() == pytest.approx(theirs, abs=0.03)
-
-
-@given(st.integers(0, 10_000))
-def test_the_objective_of_em_never_falls(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    levels = rng.integers(-1, 3, size=(int(rng.integers(1, 60)), int(rng.integers(1, 5)))).astype(np.int8)
-    found = fit_agreements(levels, [3] * levels.shape[1], rng.random(len(levels)), max_iter=40, tolerance=0.0)
-    assert (np.diff(found.trace) >= -1e-9 * np.abs(found.trace[:-1])).all()
-    assert 0.0 < found.share < 1.0
-    assert all((part > 0).all() and part.sum() == pytest.approx(1.0) for part in [*found.m, *found.u])
-
-
-def test_a_variable_that_is_always_missing_changes_nothing() -> None:
-    levels, _ = drawn(500, 0.3, [[0.2, 0.8]] * 3, [[0.8, 0.2]] * 3, 3)
-    start = levels.mean(axis=1)
-    alone = fit_agreements(levels, [2] * 3, start)
-    beside = fit_agreements(np.column_stack([levels, np.full(500, -1)]).astype(np.int8), [2] * 4, start)
-    assert beside.share == pytest.approx(alone.share, rel=1e-9)
-    assert beside.m[3].tolist() == beside.u[3].tolist() == [0.5, 0.5]
+# without labels
 
 
 def test_unsupervised_matching_beats_a_fixed_threshold(unsupervised: FellegiSunter) -> None:
@@ -212,33 +134,6 @@ def test_unsupervised_matching_beats_a_fixed_threshold(unsupervised: FellegiSunt
     assert f1(unsupervised.pairs(PEOPLE)) > 0.75
     assert unsupervised.n_iter_ == len(unsupervised.trace_)
     assert any(line.startswith("phone, exact") for line in unsupervised.lines())
-
-
-def test_em_says_what_it_cannot_learn_from() -> None:
-    with pytest.raises(DataError, match="finds no pair to learn from"):
-        FellegiSunter().fit(RecordList.of({"name": ["", "", ""]}))
-    with pytest.raises(DataError, match="all 6 candidates are alike"):
-        FellegiSunter(blocks=["name:exact"]).fit(RecordList.of({"name": ["Ann"] * 4}))
-
-
-def test_rare_values_raise_the_probability() -> None:
-    rng = np.random.default_rng(7)
-    city = np.where(rng.random(len(NAMES)) < 0.7, "Rome", "Oslo").tolist()
-    people = RecordList.of({"name": NAMES.names, "city": city})
-    with_rarity, without = (
-        FellegiSunter(fields=["name", "city:exact"], blocks=["name:tfidf(trigrams):0.3"], term_frequency=on).fit(people)
-        for on in (True, False)
-    )
-    candidates, high = with_rarity.scores(people)
-    _, low = without.scores(people, candidates=candidates)
-    same = np.array(city)[candidates.left] == np.array(city)[candidates.right]
-    oslo = same & (np.array(city)[candidates.left] == "Oslo")
-    middle = (low > 1e-9) & (low < 1 - 1e-9)
-    names = np.array([plain_form(name) for name in NAMES.names])
-    unequal = names[candidates.left] != names[candidates.right]
-    assert (high[oslo & middle & unequal] > low[oslo & middle & unequal]).all()
-    assert (oslo & middle & unequal).any()
-    assert high[~same & unequal] == pytest.approx(low[~same & unequal])
 
 
 # learned from labels

@@ -16,7 +16,9 @@ comparison    pairs of records as rows of numbers
 record_matcher RecordMatcher: the weighted mean of a measure a field
 learned       LearnedMatcher: probabilities learned from labels
 logistic      logistic regression for a few labels, and its calibration
-fellegi_sunter FellegiSunter: probabilities without labels, by EM
+fellegi_sunter FellegiSunter: probabilities without labels
+mixture       its two classes, by EM over the agreement of all pairs
+agreement     how far values agree, in levels that the list defines
 active        which pairs to label next
 linking       the jobs around them: pairs, groups, suggestions, explanations, pages
 """
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
         differences,
         evaluate,
     )
-    from textmill.tasks.names.fellegi_sunter import AgreementModel, FellegiSunter, fit_agreements
+    from textmill.tasks.names.fellegi_sunter import FellegiSunter, FieldLeftOut, UndecidedError
     from textmill.tasks.names.generate import generate_names
     from textmill.tasks.names.gold import Gold, read_gold, write_gold
     from textmill.tasks.names.jobs import (
@@ -93,7 +95,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURES_TO_COMPARE",
-    "AgreementModel",
     "Block",
     "BlockingReport",
     "Calibration",
@@ -106,6 +107,7 @@ __all__ = [
     "Evaluation",
     "FellegiSunter",
     "Field",
+    "FieldLeftOut",
     "Gold",
     "HugeBlock",
     "LearnedMatcher",
@@ -123,6 +125,7 @@ __all__ = [
     "RecordList",
     "RecordMatcher",
     "Reliability",
+    "UndecidedError",
     "align",
     "choose",
     "cluster_page",
@@ -137,7 +140,6 @@ __all__ = [
     "explain_records",
     "explanation_lines",
     "find_candidates",
-    "fit_agreements",
     "generate_names",
     "join",
     "join_records",
@@ -173,7 +175,7 @@ __getattr__, __dir__ = deferred(
         "active": "spaced_pairs uncertain_pairs",
         "blocking": "Block BlockingReport Candidates HugeBlock default_blocks find_candidates parse_block",
         "comparison": "PairComparer",
-        "fellegi_sunter": "AgreementModel FellegiSunter fit_agreements",
+        "fellegi_sunter": "FellegiSunter FieldLeftOut UndecidedError",
         "learned": "LearnedMatcher",
         "linking": "Linked cluster_page dedupe_records explain_records join_records suggest_labels suggestion_page",
         "logistic": "Reliability reliability",

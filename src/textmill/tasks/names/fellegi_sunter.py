@@ -1,119 +1,66 @@
-r"""The probability that two records mean the same, without labels: Fellegi and Sunter's model by EM.
-
-Each pair of candidates has a level g_v for every variable v: the measure of a field (`aligned` where it has none, and
-`letters` beside it), and how far the pair leads its rivals, cut at fixed places; see comparison.py for all of them.
-
-    P(g) = s prod_v m_v(g_v) + (1 - s) prod_v u_v(g_v)         s share of matches; a missing value gives the factor 1
-    E    r(g) = s prod m / P(g)                                 the probability that pairs with these levels match
-    M    s = mean r,   m_v(l) ~ sum of r over g_v = l,   u_v(l) ~ sum of 1 - r over g_v = l         each plus a / levels
-
-The sum of log P and of the logarithms of the a / levels (a Dirichlet prior, so that no level has the probability 0) is
-what EM raises; it never falls. Pairs with the same levels are counted together, so an iteration does not depend on how
-many there are. EM begins with the scores of `RecordMatcher` as r, which says which of the two classes is the matches.
+r"""The probability that two records mean the same, without labels: Fellegi and Sunter's model of all pairs of a list.
 
     log odds = log s / (1 - s) + sum_v log m_v(g_v) / u_v(g_v) + sum over fields with equal values of log(sum f^2 / f)
 
-The last sum (`term_frequency`) makes agreement on a rare value count more: f is the share of the records that have it.
-With a single variable the two classes cannot be told apart, and dependent variables give too extreme probabilities:
-their order is better than their size.
+Each field is one variable: how far its values agree, in levels that the list defines (agreement.py). m and u, how often
+matches and other pairs have a level, and s, the share of matches, come from a mixture of two classes over the levels of
+all pairs (mixture.py). A list of up to a million pairs is counted whole. In a longer one the candidates of the blocks
+count once each and pairs drawn at random from the others count for all of these, so that blocks change the variance of
+the counts and not the model. EM runs from several shares of matches; the fit with the greatest likelihood stays.
 
-Cost: the candidates once, then patterns times variables an iteration. References: Fellegi & Sunter (1969); Winkler
-(2000) for EM and frequencies.
+Fields that go together in pairs that do not match do not count twice: see mixture.py. The last sum (`term_frequency`)
+makes agreement on a rare value count more: f is the share of the records that have it; below a parent with equal values
+it is that of the two values together.
+
+s is the share among all pairs, so the model serves other lists. What carries over is the number of matches per record;
+from there the share of the list at hand is estimated once more by EM, with m and u as they are and with one match of
+the expected share beside the pairs, so that a list of two records has the expected share and a long one its own.
+
+A model that cannot tell matches from others says so (`UndecidedError`) in place of probabilities: where two classes
+explain pairs of other records no better than one, where no pair is a likely match, and where matches would chain into
+groups of records that do not match each other.
+
+Cost: the candidates and 200,000 random pairs once, then patterns times variables an iteration. References: Fellegi &
+Sunter (1969); Winkler (2000) for EM and frequencies; Enamorado, Fifield & Imai (2019) for counting patterns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill.arrays import Floats, Ints
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, check_fitted, check_range
-from textmill.numeric import special
+from textmill.numeric import csgraph, sparse, special
+from textmill.readable import counted
+from textmill.tasks.names.agreement import COARSE, TAILS, FieldValues, measures_of
 from textmill.tasks.names.blocking import Block, Candidates
-from textmill.tasks.names.comparison import Floats, PairComparer
-from textmill.tasks.names.record_matcher import Contribution, PairExplanation, RecordEstimator, rows_of
+from textmill.tasks.names.mixture import AgreementModel, Levels, Patterns, best_fit, find_parents, unlike_fields
+from textmill.tasks.names.record_matcher import Contribution, PairExplanation, RecordEstimator
 from textmill.tasks.names.records import Field, RecordList
 
-__all__ = ["AgreementModel", "FellegiSunter", "fit_agreements"]
+__all__ = ["FellegiSunter", "FieldLeftOut", "UndecidedError"]
 
-Levels: TypeAlias = NDArray[np.int8]  # (pairs, variables), -1 is missing
-
-_CUTS = {"exact": (0.5,), "letters": (0.3, 0.5, 0.7, 0.9), "lead": (-0.1, 0.0, 0.15)}
-_MEASURE_CUTS = (0.5, 0.7, 0.85, 0.999)
-_PRIOR = 1.0  # a of the module
-_EDGE = 1e-3  # scores of 0 and 1 would be certain for ever
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AgreementModel:
-    """Probabilities of levels: m and u by variable, s, and the objective after each iteration."""
-
-    m: list[Floats]
-    u: list[Floats]
-    share: float
-    trace: Floats
-    converged: bool
-
-    def log_ratios(self, levels: Levels) -> Floats:
-        """log m / u of each level; 0 where it is missing."""
-        return _looked_up([np.log(m / u) for m, u in zip(self.m, self.u, strict=True)], levels)
+_COUNTED = 1_000_000  # pairs that are all compared
+_DRAWN = 200_000  # random pairs of a longer list
+_SEED = 20
+_ROUNDS = 100  # of EM for the share of another list
+_CHAINED = 4.0  # pairs inside of groups for each match from which matches contradict each other
+_REMEDY = "label some pairs (`match train --suggest FILE` chooses them), or leave out fields that tell little"
 
 
-def fit_agreements(
-    levels: Levels,
-    sizes: Sequence[int],
-    start: Floats,
-    *,
-    prior: float = _PRIOR,
-    max_iter: int = 500,
-    tolerance: float = 1e-9,
-) -> AgreementModel:
-    """Fit the model to levels of pairs (variable v has sizes[v] of them), beginning with probabilities `start`.
-
-    >>> rng = np.random.default_rng(0)
-    >>> match = rng.random(20_000) < 0.3
-    >>> levels = np.where(rng.random((20_000, 4)) < np.where(match, 0.9, 0.2)[:, None], 1, 0).astype(np.int8)
-    >>> found = fit_agreements(levels, [2] * 4, levels.mean(axis=1))
-    >>> round(found.share, 2), [round(float(m[1]), 1) for m in found.m], [round(float(u[1]), 1) for u in found.u]
-    (0.29, [0.9, 0.9, 0.9, 0.9], [0.2, 0.2, 0.2, 0.2])
-    """
-    patterns, inverse, counts = np.unique(levels, axis=0, return_inverse=True, return_counts=True)
-    start = np.clip(start, _EDGE, 1.0 - _EDGE)
-    r = np.bincount(inverse.ravel(), weights=start, minlength=len(counts)) / counts
-    trace: list[float] = []
-    converged = False
-    for _ in range(max_iter):
-        share = float((counts @ r + prior / 2) / (counts.sum() + prior))
-        m = _level_shares(patterns, counts * r, sizes, prior)
-        u = _level_shares(patterns, counts * (1.0 - r), sizes, prior)
-        match = _looked_up([np.log(part) for part in m], patterns).sum(axis=1) + np.log(share)
-        rest = _looked_up([np.log(part) for part in u], patterns).sum(axis=1) + np.log1p(-share)
-        smooth = prior / 2 * (np.log(share) + np.log1p(-share))
-        smooth += sum(prior / len(part) * float(np.log(part).sum()) for part in [*m, *u])
-        trace.append(float(counts @ np.logaddexp(match, rest) + smooth))
-        r = special.expit(match - rest)
-        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * abs(trace[-1]):
-            converged = True
-            break
-    return AgreementModel(m, u, share, np.array(trace), converged)
+class FieldLeftOut(UserWarning):
+    """A field tells no record from another, or every record from every other, and was left out."""
 
 
-def _level_shares(patterns: Levels, weights: Floats, sizes: Sequence[int], prior: float) -> list[Floats]:
-    shares = []
-    for variable, size in enumerate(sizes):
-        there = patterns[:, variable] >= 0
-        sums = np.bincount(patterns[there, variable], weights=weights[there], minlength=size) + prior / size
-        shares.append(sums / sums.sum())
-    return shares
-
-
-def _looked_up(tables: Sequence[Floats], levels: Levels) -> Floats:
-    """The entry of each variable's table at its level, 0 where the level is missing."""
-    return np.stack([np.append(table, 0.0)[levels[:, v]] for v, table in enumerate(tables)], axis=-1)
+class UndecidedError(DataError):
+    """The records do not show which pairs match; labels would."""
 
 
 class FellegiSunter(RecordEstimator, Model):
@@ -130,43 +77,62 @@ class FellegiSunter(RecordEstimator, Model):
         n_jobs: Threads; None for all cores.
 
     Attributes:
-        fields_: Field of each variable, (variables,).
-        measures_: Measure of each variable, (variables,).
-        offsets_: Where the levels of each variable begin in `m_` and `u_`, (variables + 1,).
+        fields_: Field of each variable; those that tell nothing are left out, (variables,).
+        parents_: The variable that each one is given in u, -1 for none, (variables,).
+        offsets_: Where the levels of each variable begin in `m_`, (variables + 1,).
         m_: Probability of each level among matches, (levels of all variables,).
-        u_: Probability of each level among the other candidates, (levels of all variables,).
-        share_: Share of matches among the candidates.
+        cells_: Where the table of each variable begins in `u_`, (variables + 1,).
+        u_: Probability of each level among other pairs, a row of levels for each level of the parent, (cells,).
+        measures_: Measures that make the levels, (measures,).
+        measured_: The variable of each measure, (measures,).
+        cuts_: The least score of each level between different and equal, (measures, levels).
+        share_: Share of matches among all pairs.
+        per_record_: Matches for each record of the list, or of the shorter list.
         trace_: Objective after each iteration, (iterations,).
         n_iter_: Iterations done.
         converged_: Whether the tolerance was reached.
 
-    >>> names = [f"{first} {last}" for first in ("Ann", "Tom", "Eve", "Bob") for last in ("Lee", "Fox", "Day", "Orr")]
-    >>> people = RecordList.of({"name": names + [name.replace("o", "oo") + "e" for name in names[:8]]})
-    >>> matcher = FellegiSunter(fields=["name"]).fit(people)
-    >>> pairs = matcher.pairs(people, threshold=0.9)
-    >>> [(names[i], people.columns["name"][j]) for i, j in zip(pairs.left[:2], pairs.right[:2])]
-    [('Ann Lee', 'Ann Leee'), ('Ann Fox', 'Ann Fooxe')]
+    >>> from textmill.tasks.names.generate import generate_people
+    >>> people = generate_people(200, random_state=1)
+    >>> matcher = FellegiSunter(fields=["forename", "surname", "street", "city", "born:exact"]).fit(people.records)
+    >>> pairs = matcher.pairs(people.records)
+    >>> sum(people.clusters[i] == people.clusters[j] for i, j in zip(pairs.left, pairs.right)) / len(pairs.left) > 0.95
+    True
     """
 
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {
         "fields_": "variable: str",
-        "measures_": "variable: str",
+        "parents_": "variable: int64",
         "offsets_": "variable+1: int64",
         "m_": "level",
-        "u_": "level",
+        "cells_": "variable+1: int64",
+        "u_": "cell",
+        "measures_": "measure: str",
+        "measured_": "measure: int64",
+        "cuts_": "measure step",
         "trace_": "iteration",
     }
-    offsets: ClassVar[dict[str, str]] = {"offsets_": "level"}
-    state: ClassVar[dict[str, object]] = {"share_": float, "n_iter_": int, "converged_": bool}
+    offsets: ClassVar[dict[str, str]] = {"offsets_": "level", "cells_": "cell"}
+    state: ClassVar[dict[str, object]] = {
+        "share_": float,
+        "per_record_": float,
+        "n_iter_": int,
+        "converged_": bool,
+    }
 
     fields_: StringTable
-    measures_: StringTable
-    offsets_: NDArray[np.int64]
+    parents_: Ints
+    offsets_: Ints
     m_: Floats
+    cells_: Ints
     u_: Floats
+    measures_: StringTable
+    measured_: Ints
+    cuts_: Floats
     trace_: Floats
     share_: float
+    per_record_: float
     n_iter_: int
     converged_: bool
 
@@ -199,113 +165,373 @@ class FellegiSunter(RecordEstimator, Model):
         other: RecordList | None = None,
         candidates: Candidates | None = None,
     ) -> FellegiSunter:
-        """Learn from the candidates of a list, or of two."""
+        """Learn from all pairs of a list, or of two; raise `UndecidedError` where they do not show which match."""
         check_range("threshold", self.threshold, at_least=0.0, at_most=1.0)
         check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0.0)
+        fields = _check_fields(self._fields(), records, other, self.n_jobs)
+        if len(fields) == 1:
+            raise UndecidedError(
+                f"only the field {fields[0].field.name!r} tells records apart, and what it alone would show cannot be "
+                "checked; name more fields, match by a measure (`match dedupe` without --model), or label some pairs "
+                "(`match train --suggest FILE` chooses them)"
+            )
         if candidates is None:
             candidates = self.candidates(records, other)
-        if not len(candidates):
-            raise DataError("the blocking finds no pair to learn from; lower its thresholds, or check the fields")
-        comparer = self._comparer(records, other)
-        base = comparer.scores(candidates.left, candidates.right)
-        if np.ptp(base) == 0.0:
-            raise DataError(f"all {len(candidates)} candidates are alike, so no two kinds of pairs can be told apart")
-        columns = _variables(comparer)
-        names = [comparer.columns[column] for column in columns]
-        levels = _levels(rows_of(comparer, candidates, base)[:, columns], names)
-        sizes = [len(_cuts(measure)) + 1 for _, measure in names]
-        model = fit_agreements(levels, sizes, base, max_iter=self.max_iter, tolerance=self.tolerance)
-        self.fields_ = StringTable([field for field, _ in names])
-        self.measures_ = StringTable([measure for _, measure in names])
-        self.offsets_ = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.m_, self.u_ = np.concatenate(model.m), np.concatenate(model.u)
-        self.share_, self.trace_, self.converged_ = model.share, model.trace, model.converged
-        self.n_iter_ = len(model.trace)
+        drawn = _random_pairs(len(records), None if other is None else len(other), candidates.possible)
+        variables = [_Variable(values, measures_of(values), None) for values in fields]
+        variables = [variable._replace(cuts=variable.values.cuts(variable.measures, *drawn)) for variable in variables]
+        sample = _sample_pairs(candidates, drawn)
+        levels = _levels_of(variables, sample.left, sample.right)
+        patterns = Patterns.of(levels, sample.weights)
+        if len(patterns.counts) < 2:
+            raise UndecidedError(f"all {counted(candidates.possible, 'pairs')} are alike; {_REMEDY}")
+        sizes = [variable.size for variable in variables]
+        coarse = np.stack([variable.coarsen(levels[:, v]) for v, variable in enumerate(variables)], axis=-1)
+        halves = _halves(coarse, sample, len(records), other)
+        parents, gain = [-1] * len(sizes), np.inf
+        if all(len(half.counts) > 1 for half in halves):
+            parents, gain = find_parents(halves, [min(size, max(COARSE) + 1) for size in sizes])
+        model = best_fit(patterns, sizes, parents, max_iter=self.max_iter, tolerance=self.tolerance)
+        self._take(variables, model)
+        self.per_record_ = model.share * candidates.possible / min(size for size in candidates.sizes if size)
+        self._check(records, other, candidates, gain)
         return self
+
+    def scores(
+        self, records: RecordList, other: RecordList | None = None, *, candidates: Candidates | None = None
+    ) -> tuple[Candidates, Floats]:
+        """All candidates and their probabilities."""
+        if candidates is None:
+            candidates = self.candidates(records, other)
+        parts, share = self._weights(records, other, candidates)
+        return candidates, np.asarray(special.expit(parts.sum(axis=1) + special.logit(share)))
+
+    def explain(
+        self,
+        records: RecordList,
+        positions: NDArray[Any],
+        other: RecordList | None = None,
+        *,
+        candidates: Candidates | None = None,
+    ) -> list[PairExplanation]:
+        """Explain the probabilities of the candidates at these positions; they sum to the log odds exactly."""
+        if candidates is None:
+            candidates = self.candidates(records, other)
+        parts, share = self._weights(records, other, candidates)
+        variables = self._variables(records, other)
+        at = np.asarray(positions, np.int64)
+        levels = _levels_of(variables, candidates.left[at], candidates.right[at])
+        start = float(special.logit(share))
+        return [
+            PairExplanation(
+                int(candidates.left[position]),
+                int(candidates.right[position]),
+                float(special.expit(parts[position].sum() + start)),
+                start,
+                [
+                    Contribution(
+                        variable.values.field.name,
+                        variable.title,
+                        variable.percentile(int(levels[row, v])),
+                        float(parts[position, v]),
+                    )
+                    for v, variable in enumerate(variables)
+                ],
+            )
+            for row, position in enumerate(at.tolist())
+        ]
 
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
         for probabilities in (self.m_, self.u_):
             if not ((np.asarray(probabilities) > 0) & (np.asarray(probabilities) <= 1)).all():
                 raise ModelFileError("m_ and u_ must lie above 0 and not above 1", reason="damaged")
-        if not 0.0 < self.share_ < 1.0:
+        if not 0.0 < self.share_ < 1.0 or not 0.0 < self.per_record_ < np.inf:
             raise ModelFileError(f"share_ is {self.share_}, which is no probability", reason="damaged")
+        sizes, parents = np.diff(self.offsets_), np.asarray(self.parents_)
+        if len(parents) and not ((parents >= -1) & (parents < len(parents))).all():
+            raise ModelFileError("parents_ must be variables, or -1", reason="damaged")
+        rows = np.where(parents < 0, 1, np.append(sizes, 0)[parents] + 1)
+        if (np.diff(self.cells_) != rows * sizes).any() or not np.isin(self.measured_, np.arange(len(sizes))).all():
+            raise ModelFileError("the tables of u_ do not fit the levels of m_", reason="damaged")
+        expected = np.where(np.isin(np.arange(len(sizes)), self.measured_), len(TAILS) + 2, 2)
+        if (sizes != expected).any() or np.asarray(self.cuts_).shape != (len(self.measured_), len(TAILS)):
+            raise ModelFileError("the levels do not fit the measures", reason="damaged")
 
     def lines(self) -> list[str]:
         """The probabilities as text: level by level m, u and log m / u."""
         check_fitted(self)
-        lines = [f"share of matches among candidates {self.share_:.4f}"]
-        for variable, (field, measure) in enumerate(self._names()):
-            lines.append(f"{field or 'rivals'}, {measure}")
-            cuts = ["", *(f"from {cut:g}" for cut in _cuts(measure))]
-            for level, at in enumerate(range(int(self.offsets_[variable]), int(self.offsets_[variable + 1]))):
-                m, u = float(self.m_[at]), float(self.u_[at])
-                lines.append(f"  {cuts[level] or 'below':<12} m {m:.4f}  u {u:.4f}  log m/u {np.log(m / u):+.2f}")
+        lines = [f"share of matches among all pairs {self.share_:.3g}, {self.per_record_:.3g} per record"]
+        names = self.fields_.to_list()
+        model = self._model()
+        for v, field in enumerate(names):
+            measures = [m for m, of in zip(self.measures_.to_list(), self.measured_, strict=True) if of == v]
+            parent = int(self.parents_[v])
+            beside = f", counted beside {names[parent]}" if parent >= 0 else ""
+            lines.append(f"{field}, {' or '.join(measures) or 'exact'}{beside}")
+            for first, last in _runs(model.m[v], model.u[v][-1]):
+                m, u = float(model.m[v][first : last + 1].sum()), float(model.u[v][-1][first : last + 1].sum())
+                lines.append(
+                    f"  {_level_name(first, last, len(model.m[v])):<24} m {m:.4f}  u {u:.6f}  "
+                    f"log m/u {np.log(m / u):+.2f}"
+                )
         return lines
 
-    def _names(self) -> list[tuple[str, str]]:
-        return list(zip(self.fields_.to_list(), self.measures_.to_list(), strict=True))
+    def _take(self, variables: list[_Variable], model: AgreementModel) -> None:
+        self.fields_ = StringTable([variable.values.field.name for variable in variables])
+        self.parents_ = np.array(model.parents, np.int64)
+        self.offsets_ = np.concatenate([[0], np.cumsum([len(m) for m in model.m])]).astype(np.int64)
+        self.m_ = np.concatenate(model.m)
+        self.cells_ = np.concatenate([[0], np.cumsum([u.size for u in model.u])]).astype(np.int64)
+        self.u_ = np.concatenate([u.ravel() for u in model.u])
+        self.measures_ = StringTable([measure for variable in variables for measure in variable.measures])
+        self.measured_ = np.repeat(np.arange(len(variables)), [len(one.measures) for one in variables]).astype(np.int64)
+        self.cuts_ = np.concatenate([np.zeros((0, len(TAILS))), *(v.cuts for v in variables if v.cuts is not None)])
+        self.share_, self.trace_, self.converged_ = model.share, model.trace, model.converged
+        self.n_iter_ = len(model.trace)
 
-    def _parts(
-        self, comparer: PairComparer, candidates: Candidates, base: Floats, positions: NDArray[np.int64] | None
-    ) -> tuple[Floats, Floats]:
-        """Numbers of pairs and what each adds to the log odds; rare values add to the first variable of a field."""
+    def _model(self) -> AgreementModel:
+        sizes = np.diff(self.offsets_)
+        u = [self.u_[a:b].reshape(-1, size) for (a, b), size in zip(pairwise(self.cells_), sizes, strict=True)]
+        m = [self.m_[a:b] for a, b in pairwise(self.offsets_)]
+        return AgreementModel(m, u, self.parents_.tolist(), self.share_, self.trace_, self.converged_)
+
+    def _variables(self, records: RecordList, other: RecordList | None) -> list[_Variable]:
         check_fitted(self)
-        columns = _variables(comparer)
-        names = [comparer.columns[column] for column in columns]
-        if names != self._names():
-            raise DataError("the model was learned with other fields or measures; set fields as they were or fit again")
-        X = rows_of(comparer, candidates, base, positions)[:, columns]
-        ratios = np.log(self.m_) - np.log(self.u_)
-        tables = [ratios[a:b] for a, b in zip(self.offsets_[:-1], self.offsets_[1:], strict=True)]
-        parts = _looked_up(tables, _levels(X, names))
-        if self.term_frequency:
-            chosen = slice(None) if positions is None else positions
-            rarity = comparer.rarity(candidates.left[chosen], candidates.right[chosen])
-            first = [names.index(next(name for name in names if name[0] == field.name)) for field in comparer.fields]
-            parts[:, first] += rarity
-        return X, parts
+        wanted = {field.name: field for field in self._fields()}
+        measures = self.measures_.to_list()
+        variables = []
+        for v, name in enumerate(self.fields_.to_list()):
+            own = tuple(m for m, of in zip(measures, self.measured_, strict=True) if of == v)
+            if name not in wanted or (wanted[name].measure == "exact") != (not own):
+                raise DataError("the model was learned with other fields; set fields as they were, or fit again")
+            values = FieldValues(wanted[name], records, other, n_jobs=self.n_jobs)
+            variables.append(_Variable(values, own, self.cuts_[self.measured_ == v]))
+        return variables
 
-    def _scores(self, comparer: PairComparer, candidates: Candidates, base: Floats) -> Floats:
-        _, parts = self._parts(comparer, candidates, base, None)
-        return np.asarray(special.expit(parts.sum(axis=1) + special.logit(self.share_)))
+    def _weights(self, records: RecordList, other: RecordList | None, candidates: Candidates) -> tuple[Floats, float]:
+        """What each field adds to the log odds of the candidates, and the share of matches in this list."""
+        variables = self._variables(records, other)
+        model = self._model()
+        parts = np.empty((len(candidates), len(variables)))
+        for block in _blocks(len(candidates)):
+            left, right = candidates.left[block], candidates.right[block]
+            levels = _levels_of(variables, left, right)
+            parts[block] = model.log_ratios(levels)
+            if self.term_frequency:
+                parts[block] += _rarities(variables, self.parents_, left, right)
+        return parts, self._share(candidates, parts.sum(axis=1))
 
-    def _explain(
-        self, comparer: PairComparer, candidates: Candidates, base: Floats, positions: NDArray[np.int64]
-    ) -> list[PairExplanation]:
-        X, parts = self._parts(comparer, candidates, base, positions)
-        start = float(special.logit(self.share_))
-        names = self._names()
-        return [
-            PairExplanation(
-                int(candidates.left[position]),
-                int(candidates.right[position]),
-                float(special.expit(parts[at].sum() + start)),
-                start,
-                [
-                    Contribution(field, measure, float(X[at, v]), float(parts[at, v]))
-                    for v, (field, measure) in enumerate(names)
-                ],
+    def _share(self, candidates: Candidates, odds: Floats) -> float:
+        """The share of matches of a list: that of the model for its length, then by EM."""
+        possible = max(1, candidates.possible)
+        records = min(size for size in candidates.sizes if size is not None)
+        expected = float(np.clip(self.per_record_ * records / possible, 1e-12, 0.5))
+        share = expected
+        for _ in range(_ROUNDS):
+            matches = float(special.expit(odds + special.logit(share)).sum())
+            before, share = share, float(np.clip((matches + 1.0) / (possible + 1.0 / expected), 1e-12, 0.5))
+            if abs(share - before) <= 1e-9 * share:
+                break
+        return share
+
+    def _check(self, records: RecordList, other: RecordList | None, candidates: Candidates, gain: float) -> None:
+        """Raise where the classes that were found cannot be matches and others."""
+        if not gain > 0.0:
+            raise UndecidedError(
+                "matches and other pairs do not separate: one class explains pairs of other records as well as two; "
+                + _REMEDY
             )
-            for at, position in enumerate(positions)
-        ]
+        unlike = unlike_fields(self._model())
+        if len(unlike) > 2 and sum(unlike) * 2 >= len(unlike):
+            alike = [name for name, other in zip(self.fields_.to_list(), unlike, strict=True) if not other]
+            raise UndecidedError(
+                f"the likely matches would agree on {' and '.join(alike) or 'nothing'} and on no other field, so they "
+                f"are no duplicates; {_REMEDY}"
+            )
+        _, scores = self.scores(records, other, candidates=candidates)
+        likely = scores >= 0.5
+        if not likely.any():
+            raise UndecidedError(
+                f"no pair of {counted(len(records), 'records')} is a likely match; the list may have no duplicates, "
+                f"or its fields tell too little: {_REMEDY}"
+            )
+        if other is None:
+            groups = _groups(candidates.left[likely], candidates.right[likely], len(records))
+            sizes = np.bincount(groups)
+            inside = float((sizes * (sizes - 1.0) / 2).sum())
+            if inside > _CHAINED * int(likely.sum()) and sizes.max() > 10:
+                raise UndecidedError(
+                    f"matches contradict each other: {counted(int(likely.sum()), 'likely matches')} would join "
+                    f"{counted(int(sizes.max()), 'records')} to one group; {_REMEDY}"
+                )
 
 
-def _variables(comparer: PairComparer) -> list[int]:
-    """The columns that are variables: of each field its measure, or `aligned` and `letters`; and `lead`."""
-    single = {field.name for field in comparer.fields if field.measure is not None}
-    return [
-        number
-        for number, (field, measure) in enumerate(comparer.columns)
-        if measure in ("aligned", "letters", "lead") or (field in single and measure != "missing")
-    ]
+class _Variable(NamedTuple):
+    """A field, the measures of its levels and their cuts."""
+
+    values: FieldValues
+    measures: tuple[str, ...]
+    cuts: Floats | None
+
+    @property
+    def size(self) -> int:
+        return len(TAILS) + 2 if self.measures else 2
+
+    @property
+    def title(self) -> str:
+        return "share of different values that are less alike" if self.measures else "exact"
+
+    def percentile(self, level: int) -> float:
+        """The share of pairs of different values that are less alike; 1 for equal values, NaN for missing ones."""
+        if level < 0:
+            return float("nan")
+        return 1.0 if level == self.size - 1 else 0.0 if level == 0 else 1.0 - TAILS[level - 1]
+
+    def coarsen(self, levels: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Fewer levels."""
+        return np.array(COARSE, np.int8)[levels + 1] if self.measures else levels
+
+    def levels(self, left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.int8]:
+        assert self.cuts is not None
+        return self.values.levels(self.measures, self.cuts, left, right)
 
 
-def _cuts(measure: str) -> tuple[float, ...]:
-    return _CUTS.get(measure, _MEASURE_CUTS)
+class _Sample(NamedTuple):
+    """Pairs of records, and for how many pairs each counts."""
+
+    left: NDArray[Any]
+    right: NDArray[Any]
+    weights: Floats
 
 
-def _levels(X: Floats, names: Sequence[tuple[str, str]]) -> Levels:
-    levels = np.stack([np.digitize(X[:, v], _cuts(measure)) for v, (_, measure) in enumerate(names)], axis=-1)
-    return np.where(np.isnan(X), -1, levels).astype(np.int8)
+def _check_fields(
+    fields: Sequence[Field], records: RecordList, other: RecordList | None, n_jobs: int | None
+) -> list[FieldValues]:
+    """The values of the fields that can tell anything; a warning for each of the others."""
+    usable, reasons = [], []
+    for field in fields:
+        values = FieldValues(field, records, other, n_jobs=n_jobs)
+        reason = _fault_of(values)
+        if reason is None:
+            usable.append(values)
+            continue
+        reasons.append(f"the field {field.name!r} {reason}")
+        warnings.warn(f"{reasons[-1]}; it is left out", FieldLeftOut, stacklevel=4)
+    if not usable:
+        raise UndecidedError(f"no field tells records apart: {'; '.join(reasons)}; name other fields")
+    return usable
+
+
+def _fault_of(values: FieldValues) -> str | None:
+    """Why the values of a field say nothing about matches; None if they may."""
+    if not len(values.texts):
+        return "is empty everywhere"
+    counts = values.counts
+    if len(counts) == 1:
+        return f"has the one value {values.texts[0][:40]!r} only"
+    if len(values.sides) == 2:
+        one, two = (side[side >= 0] for side in values.sides)
+        alone = not np.intersect1d(one, two).size
+    else:
+        alone = int(counts.max()) == 1
+    coded = all(" " not in text and any(c.isdigit() for c in text) for text in values.texts)
+    if alone and (values.field.measure == "exact" or (coded and len(values.sides) == 1)):
+        return "has another value in every record, as an id has"
+    return None
+
+
+def _random_pairs(size: int, other: int | None, possible: int) -> tuple[Ints, Ints]:
+    """All pairs of short lists; else pairs drawn at random, each once, in order."""
+    width = size if other is None else other
+    if possible <= _COUNTED:
+        if other is None:
+            return tuple(np.triu_indices(size, 1))  # type: ignore[return-value]
+        return np.repeat(np.arange(size), width), np.tile(np.arange(width), size)
+    rng = np.random.Generator(np.random.Philox(_SEED))
+    i, j = rng.integers(0, size, _DRAWN), rng.integers(0, width, _DRAWN)
+    if other is None:
+        i, j = np.minimum(i, j)[i != j], np.maximum(i, j)[i != j]
+    keys = np.unique(i * width + j)
+    return keys // width, keys % width
+
+
+def _sample_pairs(candidates: Candidates, drawn: tuple[Ints, Ints]) -> _Sample:
+    """All pairs once; or candidates once and random others for all of the others."""
+    left, right = drawn
+    if len(left) == candidates.possible:
+        return _Sample(left, right, np.ones(len(left)))
+    fresh = candidates.positions(left, right) < 0
+    left, right = left[fresh], right[fresh]
+    weight = (candidates.possible - len(candidates)) / max(1, len(left))
+    return _Sample(
+        np.concatenate([candidates.left, left]),
+        np.concatenate([candidates.right, right]),
+        np.concatenate([np.ones(len(candidates)), np.full(len(left), weight)]),
+    )
+
+
+def _halves(levels: Levels, sample: _Sample, size: int, other: RecordList | None) -> tuple[Patterns, Patterns]:
+    """The pairs within either half of the records."""
+    rng = np.random.Generator(np.random.Philox(_SEED + 1))
+    sides = [rng.permutation(size) % 2 == 0]
+    sides.append(sides[0] if other is None else rng.permutation(len(other)) % 2 == 0)
+    one, two = sides[0][sample.left], sides[1][sample.right]
+    first, second = (Patterns.of(levels[inside], sample.weights[inside]) for inside in (one & two, ~one & ~two))
+    return first, second
+
+
+def _levels_of(variables: Sequence[_Variable], left: NDArray[Any], right: NDArray[Any]) -> Levels:
+    return np.stack([variable.levels(left, right) for variable in variables], axis=-1)
+
+
+def _rarities(variables: Sequence[_Variable], parents: Ints, left: NDArray[Any], right: NDArray[Any]) -> Floats:
+    """What rare values add; below a parent with equal values too, what the two together add beyond the parent."""
+    parts = np.zeros((len(left), len(variables)))
+    ends = [variable.values.ends(left, right) for variable in variables]
+    for v, variable in enumerate(variables):
+        a, b = ends[v]
+        parts[:, v] = variable.values.rarity(a, b)
+        parent = int(parents[v])
+        if parent < 0:
+            continue
+        above = variables[parent].values
+        both = (a == b) & (a >= 0) & (ends[parent][0] == ends[parent][1]) & (ends[parent][0] >= 0)
+        width = len(variable.values.texts)
+        keys = np.concatenate(
+            [
+                np.where((one >= 0) & (two >= 0), one * width + two, -1)
+                for one, two in zip(above.sides, variable.values.sides, strict=True)
+            ]
+        )
+        distinct, counts = np.unique(keys[keys >= 0], return_counts=True)
+        if not len(distinct) or not both.any():
+            continue
+        shares = counts / counts.sum()
+        at = np.searchsorted(distinct, ends[parent][0][both] * width + a[both])
+        joint = np.log(float(shares @ shares) / shares[np.minimum(at, len(shares) - 1)])
+        parts[both, v] = joint - above.rarity(*(end[both] for end in ends[parent]))
+    return parts
+
+
+def _groups(left: NDArray[Any], right: NDArray[Any], size: int) -> Ints:
+    graph = sparse.coo_matrix((np.ones(len(left)), (left, right)), shape=(size, size))
+    return np.asarray(csgraph.connected_components(graph, directed=False)[1], np.int64)
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    return (slice(start, start + (1 << 19)) for start in range(0, size, 1 << 19))
+
+
+def _runs(m: Floats, u: Floats) -> list[tuple[int, int]]:
+    """Levels with the same ratio of m to u, which say the same, together."""
+    ratio = np.log(m / u)
+    ends = [*np.flatnonzero(np.diff(ratio) > 1e-6).tolist(), len(m) - 1]
+    return list(zip([0, *(end + 1 for end in ends[:-1])], ends, strict=True))
+
+
+def _level_name(first: int, last: int, size: int) -> str:
+    if last == size - 1:
+        return "equal" if first == last else "different or equal" if first == 0 else f"closest {TAILS[first - 1]:.2%}"
+    return "different" if first == 0 else f"closest {TAILS[first - 1]:.2%}"

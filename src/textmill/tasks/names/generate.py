@@ -26,14 +26,24 @@ import itertools
 import math
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
 
 from textmill.errors import DataError
 from textmill.model import seed_of
 from textmill.tasks.names.collection import NameList
+from textmill.tasks.names.records import RecordList
 from textmill.tasks.names.stock import STOCKS, Stock
 
-__all__ = ["SCENARIOS", "generate_names", "spoil_accents", "spoil_letters", "transliterate"]
+__all__ = [
+    "SCENARIOS",
+    "People",
+    "generate_names",
+    "generate_people",
+    "spoil_accents",
+    "spoil_letters",
+    "transliterate",
+]
 
 SCENARIOS = ("typos", "transliteration", "french")
 
@@ -85,6 +95,92 @@ def generate_names(
         ids += [f"{number}{letter}" for letter in ["", "a", "b"][: len(fresh)]]
         types += ["person" if person else "organisation"] * len(fresh)
     return NameList(ids, names, types, None, [key.rstrip("ab") for key in ids])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """Made-up records of people, and the person of each record."""
+
+    records: RecordList
+    clusters: list[int]
+
+
+def generate_people(
+    people: int,
+    *,
+    duplicates: float = 0.3,
+    errors: float = 0.15,
+    missing: float = 0.05,
+    random_state: int = 0,
+) -> People:
+    """Make records of people: forename, surname, street, city, postcode, born, phone and email.
+
+    A person has a further record with the probability `duplicates`, then perhaps another one, and so on. In a further
+    record each value is spoilt with the probability `errors`: a slip of the pen, an initial or a short form, a street
+    without its number, a day and a month exchanged, or another value altogether, as after a move. In all records a
+    value is missing with the probability `missing`. Cities are of very different sizes, and each has a few postcodes of
+    its own.
+
+    >>> made = generate_people(5, random_state=1)
+    >>> made.clusters
+    [0, 0, 0, 0, 1, 2, 3, 4]
+    >>> made.records.shown(0)
+    'James | Galbury | 10443 | 1964-12-26 | 01234 719869 | james.belerford@example.org'
+    """
+    random = Random(seed_of(random_state))
+    stock = STOCKS["english"]
+    family = list(itertools.islice(dict.fromkeys(itertools.chain(stock.family, _composed(stock))), 3000))
+    places = list(dict.fromkeys(a + b for b in stock.endings for a in stock.beginnings))[:400]
+    ranks = [1.0 / (rank + 2) for rank in range(max(len(family), len(stock.forenames), len(places)))]
+
+    def draw(words: Sequence[str]) -> str:
+        return random.choices(words, ranks[: len(words)])[0]
+
+    def person() -> dict[str, str]:
+        forename, surname, city = draw(stock.forenames), draw(family), draw(places)
+        number = random.randint(1, 120)
+        street = f"{number} {random.choice(places)} {random.choice(('Road', 'Street', 'Lane', 'Avenue'))}"
+        return {
+            "forename": forename,
+            "surname": surname,
+            "street": street,
+            "city": city,
+            "postcode": f"{10_000 + 40 * places.index(city) + random.randrange(4)}",
+            "born": f"{random.randint(1930, 2005)}-{random.randint(1, 12):02d}-{random.randint(1, 28):02d}",
+            "phone": f"0{random.randint(1000, 1999)} {random.randint(100_000, 999_999)}",
+            "email": f"{forename}.{surname}{random.choice(('', number))}@example.org".lower(),
+        }
+
+    def spoil(field: str, value: str) -> str:
+        kind = random.random()
+        if kind < 0.15:
+            return person()[field]
+        if field == "forename" and kind < 0.4:
+            return value[0] + random.choice(("", "."))
+        if field == "street" and kind < 0.4:
+            return value.split(" ", 1)[1]
+        if field == "born" and kind < 0.4:
+            year, month, day = value.split("-")
+            return f"{year}-{day}-{month}"
+        if field in ("postcode", "phone", "born"):
+            at = random.choice([i for i, c in enumerate(value) if c.isdigit()])
+            return value[:at] + str(random.randrange(10)) + value[at + 1 :]
+        return spoil_letters(value, random)
+
+    columns: dict[str, list[str]] = {name: [] for name in person()}
+    clusters: list[int] = []
+    for number in range(people):
+        record = person()
+        further = False
+        while True:
+            clusters.append(number)
+            for field, value in record.items():
+                shown = spoil(field, value) if further and random.random() < errors else value
+                columns[field].append("" if random.random() < missing else shown)
+            further = True
+            if random.random() >= duplicates:
+                break
+    return People(RecordList.of(columns), clusters)
 
 
 def spoil_letters(word: str, random: Random) -> str:
