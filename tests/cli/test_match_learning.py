@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from textmill.cli.app import main
-from textmill.tasks.names import RecordMatcher, generate_names, read_record_list
+from textmill.strings import Pairs
+from textmill.tasks.names import (
+    FellegiSunter,
+    RecordList,
+    RecordMatcher,
+    generate_names,
+    group_notes,
+    read_record_list,
+)
+from textmill.tasks.names.generate import generate_people
 
 FIELDS = ["--field", "name", "--field", "phone:exact"]
 
@@ -92,6 +104,54 @@ def test_train_without_labels(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert "share of matches among all pairs" in err
     assert len((folder / "first.tsv").read_text().splitlines()) == 6
     assert said(capsys, "dedupe", people, "--model", model)[1].startswith("id1\tid2\tprobability\t")
+
+
+def people_file(path: Path, **settings: Any) -> Path:
+    """A list of made-up people."""
+    columns = generate_people(**settings).records.columns
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(columns)
+        table.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+PEOPLE_FIELDS = [part for name in ("forename", "surname", "street", "city", "born:exact") for part in ("--field", name)]
+
+
+def test_a_list_without_duplicates_is_said_and_pairs_to_label_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = people_file(tmp_path / "alone.csv", people=300, duplicates=0.0)
+    model, following = tmp_path / "m.mill", tmp_path / "next.tsv"
+    code, _, err = said(capsys, "train", people, *PEOPLE_FIELDS, "-o", model, "--suggest", following, "-k", 20)
+    assert code == 1
+    assert "label some pairs (`match train --suggest FILE` chooses them)" in err.splitlines()[-1]
+    assert len(following.read_text().splitlines()) == 21
+    assert not model.exists()
+
+
+def test_groups_that_swallow_the_list_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people = people_file(tmp_path / "people.csv", people=200, duplicates=0.3)
+    code, _, err = said(capsys, "dedupe", people, *PEOPLE_FIELDS, "-t", 0.05, "-o", tmp_path / "pairs.tsv")
+    assert code == 0
+    assert re.search(r"one group has \d+ of \d+ records \(.*\): the threshold is too low", err)
+    model = tmp_path / "m.mill"
+    assert said(capsys, "train", people, *PEOPLE_FIELDS, "-o", model)[0] == 0
+    code, _, err = said(capsys, "dedupe", people, "--model", model, "-o", tmp_path / "pairs.tsv")
+    assert code == 0
+    assert "one group" not in err
+
+
+def test_groups_whose_pairs_contradict_are_split_and_the_reason_is_given() -> None:
+    people = RecordList.of({"name": [f"name {n}" for n in range(4)]})
+    chain = Pairs.of([(0, 1, 0.99), (1, 2, 0.6), (2, 3, 0.99)])
+    groups = FellegiSunter().clusters(people, chain, threshold=0.5, method="correlation").groups
+    assert groups.tolist() == [0, 0, 1, 1]
+    notes = group_notes(people, chain, groups)
+    assert len(notes) == 1
+    assert notes[0].startswith("left out of the groups: 1 pair above the threshold, because most of the other pairs")
+    assert notes[0].endswith("the likeliest: 2 and 3")
 
 
 def test_blocks_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

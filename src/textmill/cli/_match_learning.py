@@ -11,7 +11,7 @@ from textmill.cli._options import Errors, Jobs, Json
 from textmill.cli._outputs import further_output, output_option
 
 if TYPE_CHECKING:
-    from textmill.tasks.names import Gold, RecordEstimator, RecordList
+    from textmill.tasks.names import Candidates, Gold, RecordEstimator, RecordList
 
 __all__ = ["Block", "Fields", "ModelFile", "blocks", "explain", "matcher_of", "records_of", "register", "train"]
 
@@ -92,7 +92,12 @@ def train(
     learner = task.LearnedMatcher if chosen == "labels" else task.FellegiSunter
     matcher = learner(fields=fields, blocks=block, k=candidates, n_jobs=jobs)
     candidate_pairs = matcher.candidates(one, two)
-    matcher.fit(one, gold, other=two, candidates=candidate_pairs)  # type: ignore[arg-type]
+    doubt = task.fit_or_doubt(matcher, one, gold, other=two, candidates=candidate_pairs)
+    if doubt is not None:
+        if suggest is not None or report is not None:
+            first = task.RecordMatcher(fields=fields, blocks=block, k=candidates, n_jobs=jobs)
+            _suggest(first, one, two, gold, candidate_pairs, k, suggest, report)
+        raise doubt
     matcher.save(output)
     lines = candidate_pairs.report(gold, one, two).lines()
     if isinstance(matcher, task.FellegiSunter):
@@ -103,11 +108,28 @@ def train(
     for line in lines:
         typer.echo(line, err=True)
     if suggest is not None or report is not None:
-        pairs = task.suggest_labels(matcher, one, other=two, gold=gold, k=k, candidates=candidate_pairs)
-        if suggest is not None:
-            task.write_pairs(suggest, [pairs], one.names(), None if two is None else two.names(), score="probability")
-        if report is not None:
-            task.suggestion_page(matcher, one, pairs, other=two, candidates=candidate_pairs).write(report)
+        _suggest(matcher, one, two, gold, candidate_pairs, k, suggest, report)
+
+
+def _suggest(
+    matcher: RecordEstimator,
+    one: RecordList,
+    two: RecordList | None,
+    gold: Gold | None,
+    candidates: Candidates,
+    k: int,
+    suggest: str | None,
+    report: Path | None,
+) -> None:
+    """Write the pairs to label next."""
+    from textmill.tasks import names as task
+
+    pairs = task.suggest_labels(matcher, one, other=two, gold=gold, k=k, candidates=candidates)
+    if suggest is not None:
+        score = task.score_name(matcher)
+        task.write_pairs(suggest, [pairs], one.names(), None if two is None else two.names(), score=score)
+    if report is not None:
+        task.suggestion_page(matcher, one, pairs, other=two, candidates=candidates).write(report)
 
 
 def blocks(

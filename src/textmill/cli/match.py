@@ -195,9 +195,12 @@ def dedupe(
     reading: NameInput,
     clusters: Annotated[str | None, further_output("Also write the groups of names to this file.")] = None,
     method: Annotated[
-        str,
-        typer.Option(help="How to group names: connected, or correlation, which does not join chains of weak matches."),
-    ] = "connected",
+        str | None,
+        typer.Option(
+            help="How to group names: connected, or correlation, which does not join chains of weak matches; "
+            "default: connected, with --model correlation."
+        ),
+    ] = None,
     cluster_report: Annotated[Path | None, further_output("Also write a page of the groups of records.")] = None,
     min_count: _MinCount = 1,
     kinds: _Kinds = None,
@@ -221,7 +224,8 @@ def dedupe(
         _linked(linked, counted(len(records), "records"))
         return
     collection = reading.read(names).filter(min_count=min_count, types=kinds)
-    counts = task.dedupe(collection, matching.output, clusters=clusters, method=method, **matching.options())
+    how = method or "connected"
+    counts = task.dedupe(collection, matching.output, clusters=clusters, method=how, **matching.options())
     groups = "" if counts.clusters is None else f", {counted(counts.clusters, 'groups')} of several"
     _tell(f"{counted(len(collection), 'names')}, {counted(counts.pairs, 'pairs')}{groups}", counts)
 
@@ -412,6 +416,8 @@ def _linked(linked: Linked, records: str) -> None:
     compared = f"{linked.blocking.compared:,} of {linked.blocking.possible:,} pairs compared"
     groups = "" if linked.clusters is None else f", {counted(linked.clusters, 'groups')} of several"
     typer.echo(f"{records}, {compared}, {counted(linked.pairs, 'pairs')}{groups}", err=True)
+    for note in linked.notes:
+        typer.echo(note, err=True)
 
 
 def _steps(normalize: list[str] | None) -> list[str]:

@@ -15,14 +15,18 @@ import os
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textmill.model import check_choice, check_range
+from textmill.readable import counted
 from textmill.report import Report
 from textmill.strings import Clusters, Pairs, parse_measure
 from textmill.tasks.names.active import spaced_pairs, uncertain_pairs
 from textmill.tasks.names.blocking import BlockingReport, Candidates
 from textmill.tasks.names.comparison import FIELD_MEASURE
+from textmill.tasks.names.fellegi_sunter import FellegiSunter, UndecidedError
 from textmill.tasks.names.gold import Gold
+from textmill.tasks.names.learned import LearnedMatcher
 from textmill.tasks.names.pairfiles import PairRow, write_clusters, write_pairs
 from textmill.tasks.names.record_matcher import RecordEstimator, RecordMatcher, explanation_lines, standard_rows
 from textmill.tasks.names.records import RecordList
@@ -33,22 +37,80 @@ __all__ = [
     "cluster_page",
     "dedupe_records",
     "explain_records",
+    "fit_or_doubt",
+    "group_notes",
     "join_records",
+    "score_name",
     "suggest_labels",
     "suggestion_page",
 ]
 
 _REVIEWED = 2000  # pairs on a page, the best
 _GROUPS = 500  # groups on a page, those with the weakest pairs
+_LARGE, _SWALLOWED = 20, 0.05  # records, and the share of a list, that a group has at most without a note
 _DOUBTFUL = 20  # times as many as are wanted have their numbers looked at
 
 
 class Linked(NamedTuple):
-    """How many pairs were written, how many clusters of several records (None if nobody asked), and the blocking."""
+    """How many pairs were written, how many clusters of several records (None if nobody asked), and the blocking.
+
+    `notes` say what is wrong with the groups that the pairs would make: see `group_notes`.
+    """
 
     pairs: int
     clusters: int | None
     blocking: BlockingReport
+    notes: tuple[str, ...] = ()
+
+
+def fit_or_doubt(
+    matcher: LearnedMatcher | FellegiSunter,
+    records: RecordList,
+    gold: Gold | None,
+    *,
+    other: RecordList | None = None,
+    candidates: Candidates | None = None,
+) -> UndecidedError | None:
+    """Train a matcher; return why the records do not show which pairs match, None if they do.
+
+    >>> people = RecordList.of({"name": ["Ann Lee", "Tom Fox", "Eve Day"]})
+    >>> str(fit_or_doubt(FellegiSunter(), people, None))[:49]
+    "only the field 'name' tells records apart, and wh"
+    """
+    try:
+        matcher.fit(records, gold, other=other, candidates=candidates)  # type: ignore[arg-type]
+    except UndecidedError as doubt:
+        return doubt
+    return None
+
+
+def group_notes(records: RecordList, pairs: Pairs, groups: NDArray[np.int64]) -> tuple[str, ...]:
+    """Say which groups a person should look at: one that swallows the list, and those that were split, with the reason.
+
+    >>> people = RecordList.of({"name": [f"name {n}" for n in range(30)]})
+    >>> chain = Pairs.of([(n, n + 1, 0.9) for n in range(29)])
+    >>> group_notes(people, chain, np.zeros(30, np.int64))[0][:56]
+    "one group has 30 of 30 records ('name 0', 'name 1', ...)"
+    """
+    notes = []
+    sizes = np.bincount(groups, minlength=1)
+    largest = int(sizes.argmax())
+    if sizes[largest] > max(_LARGE, _SWALLOWED * len(records)):
+        members = [records.shown(int(at)) for at in np.flatnonzero(groups == largest)[:2]]
+        shown = ", ".join(repr(text[:60]) for text in members)
+        notes.append(
+            f"one group has {sizes[largest]:,} of {len(records):,} records ({shown}, ...): "
+            "the threshold is too low, or the model does not suit the list"
+        )
+    cut = groups[pairs.left] != groups[pairs.right]
+    if cut.any():
+        best = int(np.flatnonzero(cut)[np.argmax(pairs.score[cut])])
+        ends = [records.ids[int(side[best])] for side in (pairs.left, pairs.right)]
+        notes.append(
+            f"left out of the groups: {counted(int(cut.sum()), 'pairs')} above the threshold, because most of the other "
+            f"pairs between the same groups do not match; the likeliest: {' and '.join(ends)}"
+        )
+    return tuple(notes)
 
 
 def dedupe_records(
@@ -58,23 +120,27 @@ def dedupe_records(
     *,
     threshold: float | None = None,
     clusters: str | os.PathLike[str] | None = None,
-    method: str = "connected",
+    method: str | None = None,
     report: str | os.PathLike[str] | None = None,
     cluster_report: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Linked:
     """Write the pairs of records that match; the other names are those of further files.
 
+    By default probabilities make groups by correlation clustering, which splits groups whose inner pairs contradict.
+
     >>> people = RecordList.of({"name": ["Ann Lee", "Anne Lee", "Tom Fox"], "phone": ["1-2", "1/2", ""]})
     >>> matcher = RecordMatcher(fields=["name", "phone:exact"], threshold=0.8)
     >>> found = dedupe_records(people, "-", matcher, format="jsonl")
     {"id1": "1", "id2": "2", "score": 0.898..., "name1": "Ann Lee | 1-2", "name2": "Anne Lee | 1/2"}
     """
+    if method is None:
+        method = "connected" if isinstance(matcher, RecordMatcher) else "correlation"
     check_choice("method", method, ["connected", "correlation"])
     candidates = matcher.candidates(records)
     pairs = matcher.pairs(records, threshold=threshold, candidates=candidates)
     names = records.names()
-    count = write_pairs(target, [pairs], names, format=format, score=_score_name(matcher))
+    count = write_pairs(target, [pairs], names, format=format, score=score_name(matcher))
     groups = None
     if clusters is not None or cluster_report is not None:
         grouped = matcher.clusters(records, pairs, threshold=threshold, method=method)
@@ -83,9 +149,12 @@ def dedupe_records(
             write_clusters(clusters, names, grouped)
         if cluster_report is not None:
             cluster_page(records, grouped, pairs).write(cluster_report)
+        notes = group_notes(records, pairs, grouped.groups)
+    else:
+        notes = group_notes(records, pairs, matcher.clusters(records, pairs, threshold=threshold).groups)
     if report is not None:
         _page(matcher, records, None, pairs, candidates, "Pairs to review").write(report)
-    return Linked(count, groups, candidates.report())
+    return Linked(count, groups, candidates.report(), notes)
 
 
 def join_records(
@@ -108,7 +177,7 @@ def join_records(
     """
     candidates = matcher.candidates(left, right)
     pairs = matcher.join(left, right, threshold=threshold, one_to_one=one_to_one, candidates=candidates)
-    count = write_pairs(target, [pairs], left.names(), right.names(), format=format, score=_score_name(matcher))
+    count = write_pairs(target, [pairs], left.names(), right.names(), format=format, score=score_name(matcher))
     if report is not None:
         _page(matcher, left, right, pairs, candidates, "Pairs to review").write(report)
     return Linked(count, None, candidates.report())
@@ -249,5 +318,10 @@ def _page(
     return review_page(proposals, title=title)
 
 
-def _score_name(matcher: RecordEstimator) -> str:
+def score_name(matcher: RecordEstimator) -> str:
+    """The column of the scores of a matcher in files of pairs.
+
+    >>> score_name(RecordMatcher())
+    'score'
+    """
     return "score" if isinstance(matcher, RecordMatcher) else "probability"
