@@ -550,8 +550,8 @@ class LanguageIdentifier(Classifier, Model):
         if not rows:
             return
         number = {code: j for j, code in enumerate(self._codes())}
-        found = language_parts(self, [texts[i] for i in rows], languages)
-        several = [(i, parts) for i, parts in zip(rows, found, strict=True) if len(parts) > 1]
+        of_texts = language_parts(self, [texts[i] for i in rows], languages)
+        several = [(i, parts) for i, parts in zip(rows, of_texts, strict=True) if len(parts) > 1]
         pieces = [text for _, parts in several for text, _ in parts.values()]
         answers = iter(self._answers(pieces, languages, 1, np.zeros_like(self.prior_), mixed=False) if pieces else [])
         for i, parts in several:

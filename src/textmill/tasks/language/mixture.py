@@ -95,7 +95,7 @@ def language_parts(
     from textmill.tasks.language.segmenter import LanguageSegmenter
 
     segmenter = LanguageSegmenter(identifier=identifier, languages=languages, n_jobs=identifier.n_jobs)
-    found = []
+    of_texts = []
     for text, pieces in zip(texts, segmenter.segments_many(texts), strict=True):
         parts: dict[str, Any] = {}
         words: dict[str, int] = {}
@@ -106,5 +106,5 @@ def language_parts(
                 words[piece.language] = words.get(piece.language, 0) + piece.last_word - piece.first_word
         least = max(FEWEST_WORDS, _LEAST_SHARE * whole)
         large = sorted((code for code in parts if words[code] >= least), key=lambda code: -words[code])
-        found.append({code: (parts[code], words[code] / whole) for code in large})
-    return found
+        of_texts.append({code: (parts[code], words[code] / whole) for code in large})
+    return of_texts
