@@ -168,3 +168,16 @@ def test_words_of_a_name_model_may_have_blanks_but_no_text(say, shelf: Path) -> 
     assert say("transcribe apply blanks.mill two.txt").startswith("ka no\t")
     (shelf / "long.txt").write_text("ka no " * 50 + "\n")
     assert "is no word: it has 299 characters" in say("transcribe apply blanks.mill long.txt", code=1)
+
+
+def test_codes_of_locales_are_languages_and_a_wrong_one_names_its_file(say, shelf: Path) -> None:  # type: ignore[no-untyped-def]
+    for name, text in (("zh_CN.po", "word sack mill\n"), ("en.po", "the old mill\n"), ("no code!.po", "a b\n")):
+        (shelf / name).write_text(text * 9)
+    say("language train zh_CN.po en.po -o locales.mill")
+    assert [line.split("\t")[0] for line in say("language list --model locales.mill").splitlines()[1:3]] == [
+        "en",
+        "zh-CN",
+    ]
+    (shelf / "codes.csv").write_text("text,language\nto be,en\nor not,e n\n")
+    error = say("language train codes.csv -o x.mill", code=1)
+    assert error.startswith("textmill: codes.csv:3: 'e n' is no language code; pass letters and digits such as 'en'")

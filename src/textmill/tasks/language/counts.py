@@ -73,7 +73,8 @@ class LanguageCounts(Model):
         texts, labels = list(texts), list(languages)
         if len(texts) != len(labels):
             raise DataError(f"{len(texts)} texts have {len(labels)} languages; pass a language for each text")
-        codes = sorted({check_language(label) for label in labels})
+        labels = [check_language(label) for label in labels]
+        codes = sorted(set(labels))
         number = {code: i for i, code in enumerate(codes)}
         jobs = [
             (texts[i : i + _BATCH], [number[label] for label in labels[i : i + _BATCH]], len(codes), accents == "strip")
@@ -99,10 +100,11 @@ class LanguageCounts(Model):
         >>> LanguageCounts.from_frequencies({"en": {"Cat": 2, "cat": 1}}).of("cat")
         {'en': 3.0}
         """
-        codes = sorted(check_language(code) for code in frequencies)
+        by_code = {check_language(code): words for code, words in frequencies.items()}
+        codes = sorted(by_code)
         counter = native.Counter(max(len(codes), 1))
         for number, code in enumerate(codes):
-            words = list(frequencies[code].items())
+            words = list(by_code[code].items())
             for word, count in words:
                 if not isinstance(word, str) or not count >= 0:
                     raise DataError(
@@ -180,11 +182,13 @@ class LanguageCounts(Model):
 
 
 def check_language(code: Any) -> str:
-    """A language code: letters, digits and hyphens; an error otherwise.
+    """A language code: letters, digits and hyphens, for which underscores may stand; an error otherwise.
 
-    >>> check_language("sr-Latn")
-    'sr-Latn'
+    >>> check_language("sr-Latn"), check_language("zh_CN")
+    ('sr-Latn', 'zh-CN')
     """
+    if isinstance(code, str):
+        code = code.replace("_", "-")
     if not isinstance(code, str) or not code or not all(part.isalnum() for part in code.split("-")):
         raise DataError(f"{code!r} is no language code; pass letters and digits such as 'en' or 'sr-Latn'")
     return code

@@ -16,7 +16,7 @@ from textmill.corpus import read_records
 from textmill.errors import DataError
 from textmill.model import check_choice, load
 from textmill.tasks.language.builders import build_corpus, build_documents, build_tests, strip_accents
-from textmill.tasks.language.counts import LanguageCounts
+from textmill.tasks.language.counts import LanguageCounts, check_language
 from textmill.tasks.language.identifier import LanguageIdentifier
 from textmill.tasks.language.thresholds import held_apart
 
@@ -57,7 +57,10 @@ def read_labeled(
                 raise DataError("texts on stdin need a language; pass a table with a language field, or files")
             if str(text).strip():
                 texts.append(str(text))
-                labels.append(stem if label is None else str(label))
+                try:
+                    labels.append(check_language(stem if label is None else str(label)))
+                except DataError as fault:
+                    raise DataError(fault.message, source=record.source, line=record.line) from None
         if len(texts) == before:
             raise DataError("the file has no text, so nothing can be learnt from it; leave it out", source=path)
     if not texts:
