@@ -143,7 +143,7 @@ class Encoder(Estimator, Model):
         chosen = by_default if self.patterns is None else self.patterns
         patterns = [] if chosen is None else parse_patterns(chosen, syntax=self.syntax, source=self.source)
         self._compiled = _Compiled(patterns, self.syntax, self.function) if patterns else None
-        self._links = []
+        self._links: list[Any] = []
         self.patterns_ = [pattern.text for pattern in patterns]
         self._tests = native.Tests()
         self.width_ = 0

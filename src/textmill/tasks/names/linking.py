@@ -107,7 +107,7 @@ def group_notes(records: RecordList, pairs: Pairs, groups: NDArray[np.int64]) ->
         best = int(np.flatnonzero(cut)[np.argmax(pairs.score[cut])])
         ends = [records.ids[int(side[best])] for side in (pairs.left, pairs.right)]
         notes.append(
-            f"left out of the groups: {counted(int(cut.sum()), 'pairs')} above the threshold, because most of the other "
+            f"left out of the groups: {counted(int(cut.sum()), 'pairs')} above the threshold, because most other "
             f"pairs between the same groups do not match; the likeliest: {' and '.join(ends)}"
         )
     return tuple(notes)
