@@ -31,7 +31,7 @@ export PYTHONHASHSEED := 0
 .PHONY: say-what-is-to-be-done demo test check test-all sanitize long bench docs wheel browser programs clean
 
 demo: say-what-is-to-be-done $(BUILT)
-	@$(VENV)/bin/textmill demo --output demo
+	@$(PY) -m examples.tour --output demo
 
 test: say-what-is-to-be-done $(BUILT) $(STAMPS)/test
 	@$(PYTEST)

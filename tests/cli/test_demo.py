@@ -9,15 +9,23 @@ from pathlib import Path
 
 import pytest
 
+from textmill.cli._demo import NO_CHARTS
+
+ROOT = Path(__file__).parent.parent.parent
 WITHOUT = """
 import sys
 for name in sys.argv[1].split(","):
     sys.modules[name] = None
-from textmill.cli import _tour
+from textmill.cli import _demo
 if sys.argv[1]:
-    _tour.has_charts = lambda: False
-from textmill.cli.app import main
-main(["-q", "demo", "-o", sys.argv[2]])
+    _demo.has_charts = lambda: False
+if sys.argv[3] == "tour":
+    sys.argv[1:] = ["-q", "-o", sys.argv[2]]
+    from examples.tour.__main__ import main
+    main()
+else:
+    from textmill.cli.app import main
+    main(["-q", "demo", "-o", sys.argv[2]])
 """
 
 
@@ -26,7 +34,11 @@ def tour(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """What was missing, what the command said, and the folder it wrote."""
     folder = tmp_path_factory.mktemp("demo")
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, request.param, str(folder)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", WITHOUT, request.param, str(folder), "tour"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
     )
     return request.param, done.stdout, folder
 
@@ -44,6 +56,19 @@ def test_the_tour_runs_every_stop_and_says_what_draws_charts(tour: tuple[str, st
     assert ("pip install 'textmill[plot]'" in said) is bool(missing)
     assert page.count("<figure>") == (2 if missing else 12)  # two are drawn without Matplotlib
     assert ("rapidfuzz" in page) is not bool(missing)
+
+
+@pytest.mark.parametrize("missing", ["", "matplotlib"])
+def test_the_demo_of_an_installed_package_shows_three_results(missing: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT, missing, str(tmp_path), "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("<figure>") == (1 if missing else 2)
+    assert "<td>NORTHWIND TRADERS LIMITED</td>" in page
+    assert "<nav" not in page
+    assert (NO_CHARTS in done.stdout) is bool(missing)
+    assert (tmp_path / "companies.txt").is_file()
 
 
 def test_every_link_of_the_tour_leads_somewhere(tour: tuple[str, str, Path]) -> None:

@@ -113,7 +113,7 @@ def test_the_folder_of_the_demo_is_looked_at_before_the_tour_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("textmill.cli._tour.tour", lambda folder: pytest.fail("the tour has begun"))
+    monkeypatch.setattr("textmill.cli._demo.write_demo", lambda folder: pytest.fail("the tour has begun"))
     (tmp_path / "file").touch()
     assert said(capsys, "demo", "-o", "file/demo") == (1, "textmill: file: is a file, not a folder; choose another\n")
     monkeypatch.setattr(files.os, "access", lambda path, mode: not mode & os.W_OK)  # root may do everything

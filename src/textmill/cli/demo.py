@@ -1,4 +1,4 @@
-"""Run the main jobs on the sample articles and write a report."""
+"""Show three results on the sample articles, and write the files of the first examples."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ app = typer.Typer(add_completion=False)
 def demo(
     output: Annotated[Path, folder_option("Folder for the report and the files it is about.")] = Path("demo"),
 ) -> None:
-    """Take the tour: read, cut, count, save and score the articles that come with textmill.
+    """Write a report of three results (topics, duplicates, an explained text) and the files that the README uses.
 
     Example: textmill demo --output demo
     """
-    from textmill.cli._tour import NO_CHARTS, has_charts, tour
+    from textmill.cli._demo import NO_CHARTS, has_charts, write_demo
 
-    typer.echo(f"wrote {tour(output)}; open it in a browser")
+    typer.echo(f"wrote {write_demo(output)}; open it in a browser")
     if not has_charts():
         typer.echo(NO_CHARTS)

@@ -1,4 +1,4 @@
-"""The tour of `textmill demo`: one function for each stop, which adds its part to the report.
+"""The tour of `make demo`: one function for each stop, which adds its part to the report.
 
 Charts need Matplotlib, which is an extra. Without it every stop runs all the same, its charts are left out, and the
 report says what draws them.
@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from importlib import util
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import textmill
+from examples.tour.judging import sentence_judge, show_levels, show_related_language
+from examples.tour.learning import show_bursts, show_entities, show_parser, show_words_that_decide
+from examples.tour.speed import Timing
+from examples.tour.texts import show_callers, show_numbers_as_words, show_sounds, topic_boundaries
+from examples.tour.web import show_workbench
 from textmill import plot
-from textmill.cli._tour_judging import sentence_judge, show_levels, show_related_language
-from textmill.cli._tour_learning import show_bursts, show_entities, show_parser, show_words_that_decide
-from textmill.cli._tour_opening import show_opening, topic_model, write_files
-from textmill.cli._tour_speed import Timing
-from textmill.cli._tour_texts import show_callers, show_numbers_as_words, show_sounds, topic_boundaries
-from textmill.cli._tour_web import show_workbench
+from textmill.cli._demo import NO_CHARTS, SUMMARY, add_chart, has_charts, show_opening, topic_model, write_files
 from textmill.corpus import (
     Document,
     Tokenizer,
@@ -44,9 +41,8 @@ from textmill.tasks import SimilarDocuments
 from textmill.topics import LSA, NMF, draw_map, draw_topics, explain_text, topic_coherence
 from textmill.vectors import Index, TextVectorizer
 
-__all__ = ["NO_CHARTS", "has_charts", "tour"]
+__all__ = ["tour"]
 
-NO_CHARTS = "Charts are left out, because Matplotlib is not installed; pip install 'textmill[plot]' draws them."
 SENTENCE = "On 12.4.2010 Dr. Hill's mills (147.251.48.1) were running 10–55 % faster. State-of-the-art? Don't ask :-)"
 TAG_PATTERNS = """
 u:w-1=%X[-1,0]
@@ -63,14 +59,13 @@ u:pp=%x[-1,1]/%x[0,1]
 
 def tour(folder: Path) -> Path:
     """Run all stops and return the path of the report."""
-    from textmill.cli._tour_speed import timings
+    from examples.tour.speed import timings
 
     folder.mkdir(parents=True, exist_ok=True)
     write_files(folder)
     report = Report(
         "A tour of textmill",
-        subtitle="Fast, explainable text processing on an ordinary CPU: topics, search, deduplication, tagging, "
-        "transducers and 19 more, trained on your own data.",
+        subtitle=SUMMARY,
     )
     documents = list(read_documents(sample_path()))
     measured = timings(documents)
@@ -85,14 +80,14 @@ def tour(folder: Path) -> Path:
         show_similar,
         show_workbench,
         show_coherence,
-        topic_boundaries(_chart),
+        topic_boundaries(add_chart),
         show_names,
         show_tagger,
         show_transducers,
         show_numbers_as_words,
         show_sounds,
         show_callers,
-        sentence_judge(_chart),
+        sentence_judge(add_chart),
         show_levels,
         show_words_that_decide,
         show_bursts,
@@ -103,7 +98,7 @@ def tour(folder: Path) -> Path:
         show_exactness,
         show_files,
     ]
-    show_opening(report, documents, _chart)
+    show_opening(report, [document.text for document in documents if document.fields["language"] == "en"])
     report.contents()
     report.facts(
         [
@@ -124,17 +119,6 @@ def tour(folder: Path) -> Path:
     report.text(f"All of this took {time.process_time() - began:.1f} seconds of CPU time, drawing included.")
     report.write(folder / "report.html")
     return folder / "report.html"
-
-
-def has_charts() -> bool:
-    """Whether charts can be drawn."""
-    return util.find_spec("matplotlib") is not None
-
-
-def _chart(report: Report, draw: Callable[[], Any], *, caption: str) -> None:
-    """Add a chart, where charts can be drawn."""
-    if has_charts():
-        report.figure(plot.to_svg(draw()), caption=caption)
 
 
 def show_speed(report: Report, measured: list[Timing]) -> None:
@@ -202,7 +186,7 @@ def show_terms(report: Report, documents: list[Document], folder: Path) -> None:
     ranks = np.arange(1, len(vocabulary) + 1)
     counts = np.sort(vocabulary.collection_frequency_)[::-1]
     curves = {"articles": (ranks, counts), "1 / rank": (ranks, counts[0] / ranks)}
-    _chart(
+    add_chart(
         report,
         lambda: plot.lines(curves, x_label="rank", y_label="occurrences", x_scale="log", y_scale="log"),
         caption="Zipf's law: occurrences of a term by its rank",
@@ -260,7 +244,7 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
     report.table(
         ["topic", "strongest words", "articles by subject", "coherence"], rows, caption="Topics that nobody has named"
     )
-    _chart(report, lambda: draw_topics(model), caption="Topics by the distance of their words; areas are shares")
+    add_chart(report, lambda: draw_topics(model), caption="Topics by the distance of their words; areas are shares")
     report.text(
         f"Every known word of a text stands for a topic, here in the article “{english[mixed].fields['title']}”; rest "
         "the pointer on a word to see which:"
@@ -284,7 +268,7 @@ def show_map(report: Report, documents: list[Document], folder: Path) -> None:
         "Latent semantic analysis puts articles and words into one space. This is the plane of its second and third "
         "direction; the colours are the subjects, which it has not seen. Rest the pointer on a point to see its title."
     )
-    _chart(
+    add_chart(
         report,
         lambda: draw_map(
             lsa,
@@ -366,7 +350,7 @@ def show_coherence(report: Report, documents: list[Document], folder: Path) -> N
     )
     entropies = {"good pages": [one.entropy for one in good]}
     entropies |= {kind: [one.entropy for one in false[kind]] for kind in kinds[:3]}
-    _chart(report, lambda: draw_histograms(entropies), caption="Entropy of the topics of good and of forged pages")
+    add_chart(report, lambda: draw_histograms(entropies), caption="Entropy of the topics of good and of forged pages")
     explained = detector.explain(pages[0] + " " + "The casino paid the poker bonus after the comet.")
     rows = [(one.text, f"{one.surprise:+.2f}") for one in explained.sentences if one.offending]
     report.table(
@@ -398,7 +382,7 @@ def show_classification(report: Report, documents: list[Document], folder: Path)
         f"it gets {table.accuracy():.1%} of the subjects right."
     )
     names = [str(label) for label in table.labels]
-    _chart(
+    add_chart(
         report,
         lambda: plot.heat_map(table.table, x_label="predicted", y_label="subject", columns=names, rows=names),
         caption="Which subjects are taken for which",
@@ -425,7 +409,7 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
     report.code(" ".join(words))
     iterations = [entry["iteration"] for entry in tagger.training_log_]
     curves = {"test error, %": (iterations, [entry["dev_error"] for entry in tagger.training_log_])}
-    _chart(
+    add_chart(
         report,
         lambda: plot.lines(curves, x_label="iteration", y_label="wrong labels, %", y_scale="log"),
         caption="Wrong labels among the test sentences while it learns",
@@ -506,7 +490,7 @@ def show_names(report: Report, documents: list[Document], folder: Path) -> None:
         [(e.measure, (cut := e.curve.best()).f, cut.precision, cut.recall, e.held_out()) for e in evaluations],
         caption="Measures at their best cut",
     )
-    _chart(report, lambda: curves(evaluations), caption="F1 by the number of best pairs taken as matches")
+    add_chart(report, lambda: curves(evaluations), caption="F1 by the number of best pairs taken as matches")
     pairs = folder / "customers-pairs.tsv"
     done = dedupe(
         names,

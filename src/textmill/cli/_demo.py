@@ -1,17 +1,38 @@
-"""How the tour begins: the files of the README's examples, and three results with pictures."""
+"""What `textmill demo` shows, and how the tour of the source tree begins: three results with pictures.
+
+Charts need Matplotlib, which is an extra; without it they are left out, and the report says what draws them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import util
 from pathlib import Path
+from typing import Any
 
-from textmill.corpus import Document, Tokenizer, Vocabulary, sample_articles
+from textmill import plot
+from textmill.corpus import Tokenizer, Vocabulary, sample_articles
 from textmill.report import Report
 from textmill.strings import Matcher, parse_measure
 from textmill.topics import NMF, draw_topics, explain_text
 from textmill.vectors import TextVectorizer
 
-__all__ = ["show_opening", "topic_model", "write_files"]
+__all__ = [
+    "NO_CHARTS",
+    "SUMMARY",
+    "add_chart",
+    "has_charts",
+    "show_opening",
+    "topic_model",
+    "write_demo",
+    "write_files",
+]
+
+SUMMARY = (
+    "Fast, explainable text processing on an ordinary CPU: topics, search, deduplication, tagging, transducers and 19 "
+    "more, trained on your own data."
+)
+NO_CHARTS = "Charts are left out, because Matplotlib is not installed; pip install 'textmill[plot]' draws them."
 
 SENTENCE = "The Moon raises the tides, the pan needs butter and salt, and the goal counted: the ball was over the line."
 
@@ -51,12 +72,33 @@ def topic_model(texts: list[str]) -> NMF:
     return NMF(n_topics=11, vectorizer=TextVectorizer(vocabulary=words), random_state=0).fit(texts)
 
 
-def show_opening(report: Report, documents: list[Document], chart: Callable[..., None]) -> None:
+def has_charts() -> bool:
+    """Whether charts can be drawn."""
+    return util.find_spec("matplotlib") is not None
+
+
+def add_chart(report: Report, draw: Callable[[], Any], *, caption: str) -> None:
+    """Add a chart, where charts can be drawn."""
+    if has_charts():
+        report.figure(plot.to_svg(draw()), caption=caption)
+
+
+def write_demo(folder: Path) -> Path:
+    """Write the files of the examples and a report of three results; its path."""
+    write_files(folder)
+    report = Report("textmill", subtitle=SUMMARY)
+    show_opening(report, [str(article["text"]) for article in sample_articles()])
+    if not has_charts():
+        report.text(NO_CHARTS)
+    report.write(folder / "report.html")
+    return folder / "report.html"
+
+
+def show_opening(report: Report, texts: list[str]) -> None:
     """Topics as a picture, duplicates with the alignment of a pair, and a text with the words that explain it."""
-    texts = [document.text for document in documents if document.fields["language"] == "en"]
     model = topic_model(texts)
     report.text(f"Topics of {len(texts)} short articles, found without a label and without a list of stop words:")
-    chart(report, lambda: draw_topics(model), caption="Topics: areas are shares of the articles, neighbors are similar")
+    add_chart(report, lambda: draw_topics(model), caption="Topics; areas are shares of the articles")
     names = COMPANIES.splitlines()
     matcher = Matcher(threshold=0.55).fit(names)
     pairs = matcher.pairs()
