@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench._kdtree import compare_with_tree
 from bench.harness import Job, Options
 from textmill import _testing
 from textmill.corpus import Vocabulary, read_documents
 from textmill.model import effective_jobs
-from textmill.vectors import ApproximateIndex, Index, TextVectorizer, compare_with_tree
+from textmill.vectors import ApproximateIndex, Index, TextVectorizer
 
 PACKAGES = ["gensim", "scikit-learn", "scipy", "usearch"]
 

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from bench._corpora import texts
+from bench._lsa_accuracy import relative_errors, similarity_rmse
+from bench._lsa_baselines import frequent_directions, zms
 from bench.harness import Job, Options
 from textmill.corpus import ZipfStream, preset
 from textmill.topics import LSA
 from textmill.topics.decomposition import blas_threads
-from textmill.topics.lsa.accuracy import relative_errors, similarity_rmse
-from textmill.topics.lsa.baselines import frequent_directions, zms
 from textmill.topics.lsa.merging import merge, merge_qr
 from textmill.topics.lsa.passes import Plan, node
 from textmill.vectors import TextVectorizer

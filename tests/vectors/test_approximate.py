@@ -1,4 +1,4 @@
-"""approximate.py and kdtree.py: the recall is measured honestly, scores are exact; trees lose above ten dimensions."""
+"""Approximate indexes: the recall is measured honestly, scores are exact; trees lose above ten dimensions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bench._kdtree import compare_with_tree
 from textmill.errors import DataError
-from textmill.vectors import ApproximateIndex, Index, compare_with_tree
+from textmill.vectors import ApproximateIndex, Index
 
 pytest.importorskip("usearch")
 

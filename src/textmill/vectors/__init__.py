@@ -8,7 +8,6 @@ growth       arrays that grow at the end; joining: one index of several
 together     several indexes that answer as one
 approximate  nearest neighbours that are found faster and sometimes missed
 shards       one index in many files, on one machine or many
-kdtree       why there is no tree here
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from textmill.vectors.index import Answers, Index, Neighbors, Ranked
     from textmill.vectors.inverted import InvertedIndex
     from textmill.vectors.joining import join_indexes
-    from textmill.vectors.kdtree import TreeComparison, compare_with_tree
     from textmill.vectors.measured import prepare_rows, scores_of
     from textmill.vectors.scan import PrefixScan, Scan
     from textmill.vectors.shards import ShardedIndex, open_shards, write_shards
@@ -48,12 +46,10 @@ __all__ = [
     "Searched",
     "ShardedIndex",
     "TextVectorizer",
-    "TreeComparison",
     "VAFile",
     "Vectors",
     "Weighting",
     "compare",
-    "compare_with_tree",
     "join_indexes",
     "nearest_of_all",
     "open_shards",
@@ -75,7 +71,6 @@ __getattr__, __dir__ = deferred(
         "index": "Answers Index Neighbors Ranked",
         "inverted": "InvertedIndex",
         "joining": "join_indexes",
-        "kdtree": "TreeComparison compare_with_tree",
         "measured": "prepare_rows scores_of",
         "scan": "PrefixScan Scan",
         "shards": "ShardedIndex open_shards write_shards",

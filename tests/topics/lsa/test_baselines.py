@@ -1,4 +1,4 @@
-"""topics/baselines.py and topics/accuracy.py."""
+"""Older decompositions of streams and the measures of accuracy that the benchmarks compare them by."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from reference.titles import COUNTS
 from scipy import sparse
 
+from bench._lsa_accuracy import relative_errors, shift_departure, similarity_rmse
+from bench._lsa_baselines import frequent_directions, hebbian, zms
 from textmill.errors import DataError
-from textmill.topics.lsa.accuracy import relative_errors, shift_departure, similarity_rmse
-from textmill.topics.lsa.baselines import frequent_directions, hebbian, zms
 from textmill.topics.lsa.passes import Plan, node
 
 TRUE = np.linalg.svd(COUNTS, compute_uv=False)

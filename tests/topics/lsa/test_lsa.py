@@ -18,11 +18,11 @@ from reference.titles import COUNTS, TERMS, TITLES
 from scipy import sparse
 
 import textmill
+from bench._lsa_accuracy import relative_errors, similarity_rmse
 from textmill.corpus import TopicStream, Vocabulary, preset, read_documents
 from textmill.errors import DataError
 from textmill.topics import LSA, PCA, FewerTopics
 from textmill.topics.decomposition import Projection
-from textmill.topics.lsa.accuracy import relative_errors, similarity_rmse
 from textmill.topics.lsa.merging import merge_qr
 from textmill.topics.lsa.passes import Plan, node
 from textmill.vectors import TextVectorizer, Weighting, pairwise_matrix

@@ -4,8 +4,6 @@ model       the estimator
 passes      steps over the chunks of a job, whose results add
 basecase    the decomposition of a chunk
 merging     the decomposition of two decompositions
-baselines   other algorithms for streams
-accuracy    errors of singular values and of similarities
 """
 
 from typing import TYPE_CHECKING
