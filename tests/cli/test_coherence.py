@@ -90,7 +90,9 @@ def test_evaluation_is_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -
     sides = ("--true", folder / "new.jsonl", "--false", folder / "short.jsonl")
     pictures = ("--plot", folder / "roc.png", "--histogram", folder / "h.svg")
     said = run(capsys, "coherence", "evaluate", folder / "d.mill", *sides, *pictures)
-    header, row = (line.split("\t") for line in said.splitlines())
+    *lines, definitions = said.splitlines()
+    header, row = (line.split("\t") for line in lines)
+    assert "caught and alarms are at the detector's own thresholds" in definitions
     assert header == ["kind", "score", "entropy", "llpw", "caught", "alarms", "empty"]
     assert row[0] == "short.jsonl"
     assert all(0 <= float(cell) <= 1 for cell in row[1:6])

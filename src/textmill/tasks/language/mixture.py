@@ -73,8 +73,8 @@ def _has_words(text: str | bytes, enough: int) -> bool:
 def text_blocks(text: str | bytes, words: int) -> list[str | bytes]:
     """The blocks of a text whose languages are compared, none of a short one; they end at blanks.
 
-    >>> text_blocks("one two three four five six seven eight " * 4, 32)[1:3]
-    [' one two three four five six seven eight', ' one two three four five six seven eight']
+    >>> [len(block.split()) for block in text_blocks("one two three four five six seven eight " * 4, 32)]
+    [9, 8, 8, 7]
     """
     count = min(_MOST_BLOCKS, words // FEWEST_WORDS)
     if count < _FEWEST_BLOCKS:
