@@ -104,7 +104,7 @@ def test_several_threads_may_ask_one_model(data):
 def test_json_is_no_column_file(tmp_path, text):
     path = tmp_path / "names.jsonl"
     path.write_text(text + "\n")
-    with pytest.raises(DataError, match=r"names.jsonl:1: JSON is no column file; give one token per line"):
+    with pytest.raises(DataError, match=r"names.jsonl: JSON is no column file; give one token per line"):
         read_entities(path)
 
 
