@@ -283,6 +283,8 @@ def test_a_queue_behind_other_jobs_has_an_end(
         pytest.raises(ClusterError, match=r"chunk .*: \d+ s behind other jobs; start more"),
     ):
         list(there.map(note, [tmp_path]))
+    (worker,) = threads.cluster.workers.values()
+    wait_until(lambda: list(worker.state.tasks) == [other.key], "the worker still has what was given up")
     (tmp_path / "other" / "go").touch()
     other.result(timeout=LIMIT)
     assert not (tmp_path / "ran").exists()

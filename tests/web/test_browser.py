@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from waiting import LIMIT
 from web_shelf import HOSTILE, PAIRS, Threaded
 
 from textmill.corpus import sample_articles
@@ -84,7 +85,7 @@ class Browser:
         from selenium.common.exceptions import StaleElementReferenceException
         from selenium.webdriver.support.ui import WebDriverWait
 
-        wait = WebDriverWait(self.driver, 30, 0.05, ignored_exceptions=(StaleElementReferenceException,))
+        wait = WebDriverWait(self.driver, LIMIT, 0.05, ignored_exceptions=(StaleElementReferenceException,))
         wait.until(lambda _: happened())
 
     def says(self, words: str, selector: str = "main") -> None:
@@ -308,6 +309,37 @@ def test_texts_by_keyboard(browser: Browser) -> None:
     browser.keys("The mill grinds corn.")
     ActionChains(browser.driver).key_down(Keys.CONTROL).send_keys(Keys.ENTER).key_up(Keys.CONTROL).perform()
     browser.says("Tokens")
+
+
+@pytest.mark.parametrize("view", ["/text", "/articles"])
+def test_a_text_that_is_too_long_is_told_beside_the_box(browser: Browser, view: str) -> None:
+    browser.open(view)
+    fill = "arguments[0].value = 'mill '.repeat(25000)"
+    browser.driver.execute_script(fill, browser.one("textarea"))
+    browser.one("main form button[type=submit]").click()
+    browser.says("the text has 125000 characters; the limit is 100000", "main [role=alert]")
+    assert len(browser.one("textarea").get_attribute("value")) == 125_000
+    browser.driver.get_log("browser")  # which notes the code 422
+
+
+def test_the_skip_link_leads_to_the_content_and_leaves_the_work_alone(browser: Browser) -> None:
+    from selenium.webdriver import Keys
+
+    browser.open("/text#text=The%20moon%20in%20Brno.")
+    browser.says("Languages")
+    sections = len(browser.all("main section"))
+    browser.driver.execute_script("document.querySelector('.skip').focus()")
+    browser.keys(Keys.ENTER)
+    browser.until(lambda: browser.driver.execute_script("return document.activeElement.matches('main h1')"))
+    assert browser.driver.current_url.endswith("/text#text=The%20moon%20in%20Brno.")
+    assert browser.one("textarea").get_attribute("value") == "The moon in Brno."
+    assert len(browser.all("main section")) == sections
+
+
+def test_what_was_found_is_said_to_those_who_only_hear(browser: Browser) -> None:
+    browser.open("/articles?text=moon")
+    browser.says("Found")
+    browser.says("tfidf: ", "#status")
 
 
 def test_names_by_mouse_and_in_two_windows(browser: Browser) -> None:

@@ -16,8 +16,10 @@ import pytest
 from waiting import LIMIT, wait_until
 from web_shelf import HOSTILE
 
-from textmill.corpus import sample_articles
+from textmill.corpus import Vocabulary, sample_articles
 from textmill.tasks.similarity import Collection, NeighborTable
+from textmill.topics import LSA
+from textmill.vectors import TextVectorizer, Weighting
 from textmill.web import Limits
 
 LINES = {"content-type": "application/x-ndjson"}
@@ -238,6 +240,23 @@ def test_documents_and_trends_of_topics(client: httpx.Client) -> None:
     assert sum(trends["documents"]) == 272
     assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in trends["shares"])
     assert client.get("/api/v1/topics/topics/documents?topic=99").status_code == 404
+
+
+def test_a_model_of_directions_has_no_shares_and_says_why_there_is_no_map(
+    server_of: Callable[..., Any], library: Path, tmp_path: Path
+) -> None:
+    texts = [article["text"] for article in sample_articles()]
+    vectorizer = TextVectorizer(vocabulary=Vocabulary(min_df=2), weighting=Weighting(idf="smooth"))
+    LSA(n_topics=5, vectorizer=vectorizer, random_state=0).fit(texts).save(tmp_path / "lsa.mill")
+    server = server_of((str(tmp_path / "lsa.mill"),), collection=str(library))
+    with httpx.Client(base_url=server.address, timeout=60) as client:
+        shown = client.get("/api/v1/topics/lsa").json()
+        assert shown["note"] == "the topics of this model are directions, with weights above and below 0"
+        assert all(topic["x"] is None for topic in shown["topics"])
+        for address in ("trends", "documents?topic=1"):
+            answer = client.get(f"/api/v1/topics/lsa/{address}")
+            assert answer.status_code == 422
+            assert "directions, with weights above and below 0, so documents have no shares" in answer.json()["error"]
 
 
 def test_kill_in_an_upload_loses_nothing_that_was_confirmed(serve: Callable[..., Any], library: Path) -> None:

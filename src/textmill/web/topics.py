@@ -26,6 +26,7 @@ __all__ = ["Topic", "TopicDocument", "TopicsAnswer", "TrendsAnswer", "Word", "to
 
 _MOST_WORDS = 100
 _CHUNK = 1000  # documents transformed together
+_DIRECTIONS = "the topics of this model are directions, with weights above and below 0"
 _DATES = ("date", "published", "year", "created")  # fields that say when a document was written
 
 
@@ -122,6 +123,8 @@ class _Mixtures:
         model, snapshot = entry.value, holdings.collection.snapshot
         if model.vectorizer_ is None:
             raise Refusal(422, "the model has no vectorizer, so it reads no documents; train it with one")
+        if model.components_.min(initial=0) < 0:
+            raise Refusal(422, f"{_DIRECTIONS}, so documents have no shares of them")
         with self._lock:
             old_model, old_snapshot, rows = self._kept.get(entry.name, (None, None, None))
             if old_model is not model or old_snapshot is not snapshot:
@@ -169,7 +172,7 @@ def _topics(entry: Entry, words: int) -> TopicsAnswer:
     try:
         points = topic_plane(model).tolist()
     except DataError as error:
-        note = error.message
+        note = _DIRECTIONS if model.components_.min(initial=0) < 0 else error.message
     strengths = model.strengths()
     topics = [
         Topic(

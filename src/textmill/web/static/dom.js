@@ -64,3 +64,8 @@ export function marked(text, spans, classOf) {
 export function say(words) {
   document.getElementById("status").textContent = words;
 }
+
+// A fault in the place where the answer would have been, and aloud.
+export function tell(words, place) {
+  place.replaceChildren(h("p", { class: "fault", role: "alert" }, words));
+}

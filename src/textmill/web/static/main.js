@@ -1,6 +1,6 @@
 // The frame: which panel an address means, links without a reload, log-in, faults.
 import { h, field, say } from "./dom.js";
-import { Fault, get, send } from "./server.js";
+import { Fault, get, send, wordsOf } from "./server.js";
 
 const PANELS = { articles: "Articles", topics: "Topics", text: "Text", names: "Names", transducers: "Transducers", models: "Models" };
 const main = document.getElementById("main");
@@ -14,6 +14,7 @@ export function go(address, replace = false) {
 
 async function show(focus = true) {
   const mine = ++turn;
+  say(""); // what a panel says of its answer is heard until the next view
   const words = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
   try {
     contents = contents || (await get(""));
@@ -26,7 +27,6 @@ async function show(focus = true) {
     const head = h("h1", { tabindex: "-1" }, view.title || title);
     main.replaceChildren(head, ...view.content);
     if (focus) (view.focus || head).focus();
-    say("");
   } catch (fault) {
     if (mine !== turn) return;
     if (fault instanceof Fault && fault.code === 401) logIn(fault.message);
@@ -60,8 +60,7 @@ function drawPanels(current) {
 }
 
 function wrong(fault) {
-  const words = fault instanceof Fault ? fault.message : "the server cannot be reached; is it running?";
-  main.replaceChildren(h("h1", { tabindex: "-1" }, "This did not work"), h("p", { class: "fault", role: "alert" }, words),
+  main.replaceChildren(h("h1", { tabindex: "-1" }, "This did not work"), h("p", { class: "fault", role: "alert" }, wordsOf(fault)),
     h("p", {}, h("button", { type: "button", onclick: () => show() }, "Try again")));
   main.firstChild.focus();
 }
@@ -87,8 +86,12 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]");
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   if (link.origin !== location.origin || "plain" in link.dataset || link.hasAttribute("download")) return;
-  if (link.getAttribute("href").startsWith("#")) return;
   event.preventDefault();
+  if (link.getAttribute("href") === "#main") { // without the address: what stands behind its # is a text
+    main.querySelector("h1").focus();
+    main.scrollIntoView();
+    return;
+  }
   go(link.href);
 });
 addEventListener("popstate", () => show());

@@ -7,6 +7,11 @@ export class Fault extends Error {
   }
 }
 
+// What a person is told of a request that failed.
+export function wordsOf(fault) {
+  return fault instanceof Fault ? fault.message : "the server cannot be reached; is it running?";
+}
+
 async function answered(response) {
   if (response.ok) return response.status === 204 ? null : response.json();
   let words = `the server answered ${response.status}`;

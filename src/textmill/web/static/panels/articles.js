@@ -1,6 +1,6 @@
 // Articles: search by a text, browse, and the lists of all methods beside each other.
-import { h, bar, field, say } from "../dom.js";
-import { get, send } from "../server.js";
+import { h, bar, field, say, tell } from "../dom.js";
+import { get, send, wordsOf } from "../server.js";
 
 const LONG = 1500; // letters of a text that go into an address
 const GRADES = [["yes", "Yes"], ["partly", "Partly"], ["no", "No"]];
@@ -12,8 +12,12 @@ export async function view({ values, contents, go }) {
   const results = h("div", {});
   const find = async (event) => {
     event.preventDefault();
-    if (area.value.length <= LONG) await go(`/articles?${new URLSearchParams({ text: area.value })}`);
-    else draw(results, await send("POST", "/search", { text: area.value, k: 10 }));
+    if (area.value.length <= LONG) return go(`/articles?${new URLSearchParams({ text: area.value })}`);
+    try {
+      draw(results, await send("POST", "/search", { text: area.value, k: 10 }));
+    } catch (fault) {
+      tell(wordsOf(fault), results);
+    }
   };
   const form = h("form", { onsubmit: find }, field("Articles like this text", area, "Ctrl+Enter searches."), h("button", { type: "submit" }, "Search"));
   area.addEventListener("keydown", (event) => {

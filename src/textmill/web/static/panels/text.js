@@ -1,6 +1,6 @@
 // A pasted text, and what every model says of it. The link keeps the text behind the #, which no browser sends.
-import { h, bar, field, marked, say } from "../dom.js";
-import { send } from "../server.js";
+import { h, bar, field, marked, say, tell } from "../dom.js";
+import { send, wordsOf } from "../server.js";
 
 const KEPT = 20000; // letters of a text that a link can hold
 
@@ -11,7 +11,7 @@ export async function view({ go }) {
   const analyze = (event) => {
     event.preventDefault();
     if (area.value.length <= KEPT) go(`/text#text=${encodeURIComponent(area.value)}`);
-    else shown(area.value, results);
+    else shown(area.value, results).catch((fault) => tell(wordsOf(fault), results));
   };
   const results = h("div", {});
   const form = h("form", { onsubmit: analyze }, field("Text", area, "Ctrl+Enter analyzes it."), h("button", { type: "submit" }, "Analyze"));
