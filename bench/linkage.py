@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from bench._linked_lists import Linked, lists, splink_pairs
 from bench.harness import Job, Options
 from bench.names import best_f1
 from textmill.errors import DataError
@@ -107,7 +108,41 @@ def jobs(options: Options) -> list[Job]:
                 ("EM", partial(_em, one), partial(_splink, one, None)),
             ):
                 made.append(Job(f"{one.name}, {title}", ours, peer, "splink", partial(str, _size(one)), **claims))
+    return [*made, *_list_jobs(options)]
+
+
+def _list_jobs(options: Options) -> list[Job]:
+    """Lists of records of several fields without labels: F at a probability of 0.5, and processor time."""
+    made = []
+    for one in lists(options.data, quick=options.quick):
+        ours, peer = cache(partial(_linked, one)), cache(partial(_linked_by_splink, one))
+        size = f"{len(one.records)} records, {len(one.truth)} true pairs"
+
+        def quality(ours: Any = ours, peer: Any = peer, size: str = size) -> str:
+            shown = [f"P {p:.3f} R {r:.3f} F {f:.3f}" for p, r, f in (ours(), peer())]
+            return f"{size}; {shown[0]}, splink {shown[1]}"
+
+        def loss(figures: Any) -> float:
+            return 100.0 - 100.0 * float(figures()[2])
+
+        made.append(
+            Job(f"100 - F, {one.name}", partial(loss, ours), partial(loss, peer), "splink", quality, "returned", "F")
+        )
+        claims = {"figure": "processor", "claim": "from records to probabilities"}
+        mine, theirs = partial(_linked, one), partial(_linked_by_splink, one)
+        made.append(Job(f"time, {one.name}", mine, theirs, "splink", partial(str, size), **claims))
     return made
+
+
+def _linked(one: Linked) -> tuple[float, float, float]:
+    matcher = FellegiSunter(fields=one.fields, n_jobs=2)
+    candidates = matcher.candidates(one.records)
+    _, p = matcher.fit(one.records, candidates=candidates).scores(one.records, candidates=candidates)
+    return one.figures(candidates.left, candidates.right, p)
+
+
+def _linked_by_splink(one: Linked) -> tuple[float, float, float]:
+    return one.figures(*splink_pairs(one))
 
 
 def appendix() -> str:

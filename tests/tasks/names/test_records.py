@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from textmill.tasks.names import (
     PairComparer,
     RecordList,
     RecordMatcher,
+    blocking,
     find_candidates,
     generate_names,
     parse_block,
@@ -284,3 +287,44 @@ def test_rare_equal_values_count_more() -> None:
     rome, oslo, other = comparer.rarity(np.array([0, 6, 0]), np.array([1, 7, 7]))[:, 0]
     by_chance = (6 / 8) ** 2 + (2 / 8) ** 2
     assert (rome, oslo, other) == pytest.approx((math.log(by_chance / 0.75), math.log(by_chance / 0.25), 0.0))
+
+
+def test_a_pair_by_a_common_value_needs_a_second_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocking, "_FEW", 0)
+    rng = np.random.default_rng(2)
+    cities = [f"city{n}" for n in rng.integers(0, 3, 300)]
+    names = [f"name{n}" for n in rng.integers(0, 8, 300)]
+    keys = [f"{n:04d}" for n in rng.integers(0, 200, 300)]
+    people = RecordList.of({"city": cities, "name": names, "key": keys})
+    blocks = [Block(field) for field in ("city", "name", "key")]
+    found = find_candidates(people, blocks=blocks, per_record=5)
+    assert 0 < len(found) <= 5 * 300
+    common = int(re.search(r"more than ([\d,]+) records", found.notes[-1])[1].replace(",", ""))  # type: ignore[index]
+    columns = [cities, names, keys]
+    counts = [Counter(column) for column in columns]
+    expected = set()
+    for i, j in itertools.combinations(range(300), 2):
+        same = [v for v in range(3) if columns[v][i] == columns[v][j]]
+        crowded = [v for v in same if counts[v][columns[v][i]] > common]
+        together = [
+            pair
+            for pair in itertools.combinations(crowded, 2)
+            if sum(all(columns[v][i] == columns[v][at] for v in pair) for at in range(300)) <= common
+        ]
+        if set(same) - set(crowded) or together:
+            expected.add((i, j))
+    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == expected
+    whole = find_candidates(people, blocks=blocks, per_record=10_000)
+    assert len(whole) > 10 * len(found)
+
+
+def test_a_long_list_of_common_values_is_blocked_within_bounds() -> None:
+    size = 20_000
+    rng = np.random.default_rng(4)
+    people = RecordList.of(
+        {"town": [f"town {n}" for n in rng.integers(0, 4, size)], "born": [f"{n}" for n in rng.integers(0, 9000, size)]}
+    )
+    found = RecordMatcher(fields=["town:exact", "born:exact"]).candidates(people)
+    assert len(found) <= 50 * size
+    same = sum(count * (count - 1) // 2 for count in Counter(people.columns["born"]).values())
+    assert len(found) >= same

@@ -19,6 +19,7 @@ from textmill.tasks.names import (
     RecordList,
     UndecidedError,
     fellegi_sunter,
+    generate_names,
     plain_form,
 )
 from textmill.tasks.names.generate import People, generate_people
@@ -180,9 +181,19 @@ def test_matches_that_chain_all_records_together_are_refused(people: People, mon
         FellegiSunter(fields=FIELDS).fit(people.records)
 
 
-def test_one_field_alone_is_refused() -> None:
-    with pytest.raises(UndecidedError, match=r"only the field 'name' tells records apart.*name more fields"):
-        FellegiSunter().fit(RecordList.of({"name": ["Ann Lee", "Tom Fox", "Anne Lee"]}))
+def test_names_alone_are_compared_with_their_rivals() -> None:
+    names = generate_names(150, random_state=4)
+    records = RecordList.of_names(names)
+    matcher = FellegiSunter().fit(records)
+    assert matcher.lines()[0].startswith("share of matches among candidates")
+    ids = {key: at for at, key in enumerate(dict.fromkeys(names.clusters or ()))}
+    precision, recall = figures(matcher, People(records, [ids[key] for key in names.clusters or ()]))
+    assert 2 * precision * recall / (precision + recall) > 0.85
+    candidates, scores = matcher.scores(records)
+    for explained in matcher.explain(records, np.arange(0, len(candidates), 9), candidates=candidates):
+        at = candidates.positions(np.array([explained.left]), np.array([explained.right]))[0]
+        odds = explained.start + sum(part.weight for part in explained.contributions)
+        assert 1 / (1 + math.exp(-odds)) == pytest.approx(scores[at], abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::textmill.tasks.names.FieldLeftOut")

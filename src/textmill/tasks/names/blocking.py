@@ -6,7 +6,8 @@ r"""Which pairs of records are compared at all: the union of several searches, e
 Searches by a measure are those of `strings.Matcher`, which loses no pair above its threshold and never scores all
 pairs; equal values are found by sorting. A value that more than `max_block` records share is left out and named in the
 notes, and a blocking that gives more than `max_pairs` is refused, so that memory is bounded. Missing values are in no
-block.
+block. Blocks that nobody chose are kept to a number of pairs for each record: where that many records share a value, a
+second field has to agree.
 
     recall = labelled matches among the candidates / labelled matches
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
@@ -33,6 +35,8 @@ from textmill.tasks.names.records import Field, RecordList, plain_form
 
 __all__ = ["Block", "BlockingReport", "Candidates", "HugeBlock", "default_blocks", "find_candidates", "parse_block"]
 
+_COMMON = (1000, 300, 100, 50, 30, 20, 10)  # records that share a value, tried in turn
+_FEW = 500_000  # pairs that are never too many
 _WORDS, _LETTERS = ("tfidf(words)", 0.2), ("tfidf(trigrams)", 0.3)  # found fast, and different in what they miss
 
 
@@ -196,11 +200,14 @@ def find_candidates(
     k: int = 20,
     max_block: int = 1000,
     max_pairs: int = 20_000_000,
+    per_record: int | None = None,
     n_jobs: int | None = None,
 ) -> Candidates:
     """Find the pairs within a list, or between two, that at least one block proposes.
 
-    A search by a measure gives each distinct value its k best partners (of `records`, between two lists).
+    A search by a measure gives each distinct value its k best partners (of `records`, between two lists). With
+    `per_record` a value is common if blocks by values that as many records share would give more pairs for each record
+    than that: a pair by a common value is a candidate if another field agrees, too.
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Tom Jones", "Anne Lee"], "phone": ["1", "1", None]})
     >>> candidates = find_candidates(people, blocks=[Block("name", "jaro", 0.8), Block("phone")])
@@ -214,9 +221,28 @@ def find_candidates(
     width = max(1, len(records) if other is None else len(other))
     notes: list[str] = []
     keys: list[NDArray[np.int64]] = []
+    fields = {
+        name: _Values(records, other, name, max_block if per_record is None else None, notes)
+        for name in dict.fromkeys(block.field for block in blocks)
+    }
+    searches = []
     for block in blocks:
-        values = _Values(records, other, block.field, max_block, notes)
-        pairs = values.equal() if block.measure == "exact" else values.similar(block, k, n_jobs)
+        values = fields[block.field]
+        searches.append(values.equal() if block.measure == "exact" else values.similar(block, k, n_jobs))
+    if per_record is not None:
+        size = len(records) + (0 if other is None else len(other))
+        least = max(per_record * size, _FEW)
+        for common in _COMMON:
+            chosen = [fields[b.field].rare(pairs, common) for b, pairs in zip(blocks, searches, strict=True)]
+            together = _together(list(fields.values()), common)
+            total = sum(fields[b.field].count(pairs) for b, pairs in zip(blocks, chosen, strict=True))
+            if total + sum(count for *_, count in together) <= least:
+                break
+        searches = chosen
+        if together:
+            notes.append(f"values that more than {common:,} records share are candidates where a second field agrees")
+    for block, pairs in zip(blocks, searches, strict=True):
+        values = fields[block.field]
         expected = values.count(pairs)
         if expected + sum(map(len, keys)) > max_pairs:
             raise DataError(
@@ -225,6 +251,14 @@ def find_candidates(
             )
         left, right = values.records(pairs)
         keys.append(np.unique(left * width + right))
+    if per_record is not None:
+        names = list(fields)
+        for a, b, codes, _ in together:
+            left, right = _equal_pairs(codes, common, other is None)
+            for at, block in enumerate(blocks):
+                if block.field in (names[a], names[b]):
+                    keys[at] = np.concatenate([keys[at], left * width + right])
+        keys = [np.unique(some) for some in keys]
     every = np.unique(np.concatenate(keys))
     by_block = np.stack([np.isin(every, some, assume_unique=True) for some in keys])
     sizes = (len(records), None if other is None else len(other))
@@ -239,7 +273,7 @@ class _Values:
     """The distinct values of a field, and who has them. Searches are among values, records follow from these."""
 
     def __init__(
-        self, records: RecordList, other: RecordList | None, field: str, max_block: int, notes: list[str]
+        self, records: RecordList, other: RecordList | None, field: str, max_block: int | None, notes: list[str]
     ) -> None:
         numbers: dict[str, int] = {"": -1}
         self._sides = []
@@ -252,6 +286,9 @@ class _Values:
         self._texts = list(numbers)[1:]
         self._counts = [np.bincount(side[side >= 0], minlength=len(self._texts)) for side in self._sides]
         largest = np.maximum(self._counts[0], self._counts[-1])
+        self._usable = np.ones(len(largest), bool)
+        if max_block is None:
+            return
         for at in np.flatnonzero(largest > max_block):
             note = f"{field} {self._texts[at]!r} is that of {counted(int(largest[at]), 'records')}"
             notes.append(f"{note}, more than {max_block:,}; pairs by this value are not compared")
@@ -277,6 +314,23 @@ class _Values:
         pairs = matcher.join([self._texts[i] for i in left], k=k)
         return left[pairs.left], right[pairs.right]
 
+    def rare(self, pairs: _ValuePairs, common: int) -> _ValuePairs:
+        """Equal values that few records share, and different ones that give few pairs."""
+        a, b = pairs
+        expected = self._counts[0][a] * self._counts[-1][b]
+        few = expected <= np.where(a == b, common * common, common)
+        return a[few], b[few]
+
+    def codes(self, common: int) -> list[NDArray[np.int64]]:
+        """The value of each record of each list, -1 where it is missing or not common."""
+        crowded = np.append(self._counts[0] * self._counts[-1] > common * common, False)
+        return [np.where(crowded[side], side, -1) for side in self._sides]
+
+    @property
+    def size(self) -> int:
+        """How many distinct values there are."""
+        return len(self._texts)
+
     def count(self, pairs: _ValuePairs) -> int:
         """How many pairs of records there are at most."""
         return int((self._counts[0][pairs[0]] * self._counts[-1][pairs[1]]).sum())
@@ -291,6 +345,41 @@ class _Values:
         if self._same_list:
             i, j = np.minimum(i, j)[i != j], np.maximum(i, j)[i != j]
         return i, j
+
+
+_Together: TypeAlias = tuple[int, int, list[NDArray[np.int64]], int]
+
+
+def _together(fields: list[_Values], common: int) -> list[_Together]:
+    """For two fields each: numbers of the two common values that records have, and how many pairs they give."""
+    codes = [values.codes(common) for values in fields]
+    result = []
+    for a, b in combinations(range(len(fields)), 2):
+        sides = [
+            np.where((one >= 0) & (two >= 0), one * fields[b].size + two, -1)
+            for one, two in zip(codes[a], codes[b], strict=True)
+        ]
+        both = np.concatenate(sides)
+        if (both >= 0).any():
+            numbers = np.unique(both, return_inverse=True)[1].ravel() - int((both < 0).any())
+            numbered = np.split(numbers, np.cumsum([len(side) for side in sides])[:-1])
+            counts = [np.bincount(side[side >= 0], minlength=numbers.max() + 1) for side in numbered]
+            products = counts[0] * counts[-1]
+            result.append((a, b, numbered, int(products[products <= common * common].sum())))
+    return result
+
+
+def _equal_pairs(
+    codes: list[NDArray[np.int64]], common: int, same_list: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of records with the same number, of numbers that few records have."""
+    size = max(int(side.max(initial=-1)) for side in codes) + 1
+    counts = [np.bincount(side[side >= 0], minlength=size) for side in codes]
+    few = np.append(counts[0] * counts[-1] <= common * common, False)
+    left, right = (_holders(np.where(few[side], side, -1), size) for side in (codes[0], codes[-1]))
+    product = (left @ right.T).tocoo()
+    i, j = product.row.astype(np.int64), product.col.astype(np.int64)
+    return (i[i < j], j[i < j]) if same_list else (i, j)
 
 
 def _holders(side: NDArray[np.int64], size: int) -> sparse.csr_matrix:

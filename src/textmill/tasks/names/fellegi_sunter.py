@@ -8,6 +8,8 @@ all pairs (mixture.py). A list of up to a million pairs is counted whole. In a l
 count once each and pairs drawn at random from the others count for all of these, so that blocks change the variance of
 the counts and not the model. EM runs from several shares of matches; the fit with the greatest likelihood stays.
 
+A list with one field has nothing to check it by; there the candidates are compared with their rivals (views.py).
+
 Fields that go together in pairs that do not match do not count twice: see mixture.py. The last sum (`term_frequency`)
 makes agreement on a rare value count more: f is the share of the records that have it; below a parent with equal values
 it is that of the two values together.
@@ -41,9 +43,18 @@ from textmill.numeric import csgraph, sparse, special
 from textmill.readable import counted
 from textmill.tasks.names.agreement import COARSE, TAILS, FieldValues, measures_of
 from textmill.tasks.names.blocking import Block, Candidates
-from textmill.tasks.names.mixture import AgreementModel, Levels, Patterns, best_fit, find_parents, unlike_fields
+from textmill.tasks.names.mixture import (
+    AgreementModel,
+    Levels,
+    Patterns,
+    best_fit,
+    find_parents,
+    fit_agreements,
+    unlike_fields,
+)
 from textmill.tasks.names.record_matcher import Contribution, PairExplanation, RecordEstimator
 from textmill.tasks.names.records import Field, RecordList
+from textmill.tasks.names.views import Views, compare_views, view_cuts
 
 __all__ = ["FellegiSunter", "FieldLeftOut", "UndecidedError"]
 
@@ -170,14 +181,10 @@ class FellegiSunter(RecordEstimator, Model):
         check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0.0)
         fields = _check_fields(self._fields(), records, other, self.n_jobs)
-        if len(fields) == 1:
-            raise UndecidedError(
-                f"only the field {fields[0].field.name!r} tells records apart, and what it alone would show cannot be "
-                "checked; name more fields, match by a measure (`match dedupe` without --model), or label some pairs "
-                "(`match train --suggest FILE` chooses them)"
-            )
         if candidates is None:
             candidates = self.candidates(records, other)
+        if len(fields) == 1:
+            return self._fit_views(records, other, candidates)
         drawn = _random_pairs(len(records), None if other is None else len(other), candidates.possible)
         variables = [_Variable(values, measures_of(values), None) for values in fields]
         variables = [variable._replace(cuts=variable.values.cuts(variable.measures, *drawn)) for variable in variables]
@@ -204,8 +211,12 @@ class FellegiSunter(RecordEstimator, Model):
         """All candidates and their probabilities."""
         if candidates is None:
             candidates = self.candidates(records, other)
-        parts, share = self._weights(records, other, candidates)
-        return candidates, np.asarray(special.expit(parts.sum(axis=1) + special.logit(share)))
+        if self._has_views():
+            views, _ = compare_views(self._comparer(records, other), candidates)
+            parts = self._view_parts(views, records, other, candidates)
+            return candidates, np.asarray(special.expit(parts.sum(axis=1) + special.logit(self.share_)))
+        odds = self._odds(self._variables(records, other), candidates)
+        return candidates, np.asarray(special.expit(odds + special.logit(self._share(candidates, odds))))
 
     def explain(
         self,
@@ -218,29 +229,21 @@ class FellegiSunter(RecordEstimator, Model):
         """Explain the probabilities of the candidates at these positions; they sum to the log odds exactly."""
         if candidates is None:
             candidates = self.candidates(records, other)
-        parts, share = self._weights(records, other, candidates)
-        variables = self._variables(records, other)
         at = np.asarray(positions, np.int64)
-        levels = _levels_of(variables, candidates.left[at], candidates.right[at])
-        start = float(special.logit(share))
-        return [
-            PairExplanation(
-                int(candidates.left[position]),
-                int(candidates.right[position]),
-                float(special.expit(parts[position].sum() + start)),
-                start,
-                [
-                    Contribution(
-                        variable.values.field.name,
-                        variable.title,
-                        variable.percentile(int(levels[row, v])),
-                        float(parts[position, v]),
-                    )
-                    for v, variable in enumerate(variables)
-                ],
-            )
-            for row, position in enumerate(at.tolist())
+        if self._has_views():
+            views, _ = compare_views(self._comparer(records, other), candidates, at)
+            parts = self._view_parts(views, records, other, candidates, at)
+            start = float(special.logit(self.share_))
+            columns = [(field, measure, views.numbers[:, v]) for v, (field, measure) in enumerate(views.names)]
+            return _explanations(candidates, at, parts, start, columns)
+        variables = self._variables(records, other)
+        levels, parts = self._weights(variables, candidates.left[at], candidates.right[at])
+        start = float(special.logit(self._share(candidates, self._odds(variables, candidates))))
+        columns = [
+            (variable.values.field.name, variable.title, variable.percentiles(levels[:, v]))
+            for v, variable in enumerate(variables)
         ]
+        return _explanations(candidates, at, parts, start, columns)
 
     def check_values(self) -> None:
         """Check what the layout cannot say of a model from a file."""
@@ -255,6 +258,8 @@ class FellegiSunter(RecordEstimator, Model):
         rows = np.where(parents < 0, 1, np.append(sizes, 0)[parents] + 1)
         if (np.diff(self.cells_) != rows * sizes).any() or not np.isin(self.measured_, np.arange(len(sizes))).all():
             raise ModelFileError("the tables of u_ do not fit the levels of m_", reason="damaged")
+        if self._has_views():
+            return
         expected = np.where(np.isin(np.arange(len(sizes)), self.measured_), len(TAILS) + 2, 2)
         if (sizes != expected).any() or np.asarray(self.cuts_).shape != (len(self.measured_), len(TAILS)):
             raise ModelFileError("the levels do not fit the measures", reason="damaged")
@@ -262,6 +267,8 @@ class FellegiSunter(RecordEstimator, Model):
     def lines(self) -> list[str]:
         """The probabilities as text: level by level m, u and log m / u."""
         check_fitted(self)
+        if self._has_views():
+            return self._view_lines()
         lines = [f"share of matches among all pairs {self.share_:.3g}, {self.per_record_:.3g} per record"]
         names = self.fields_.to_list()
         model = self._model()
@@ -278,16 +285,73 @@ class FellegiSunter(RecordEstimator, Model):
                 )
         return lines
 
+    def _view_lines(self) -> list[str]:
+        lines = [f"share of matches among candidates {self.share_:.4f}; one field: probabilities are rough"]
+        model = self._model()
+        for v, (field, measure) in enumerate(zip(self.fields_.to_list(), self.measures_.to_list(), strict=True)):
+            lines.append(f"{field or 'rivals'}, {measure}")
+            names = ["below", *(f"from {cut:g}" for cut in view_cuts(measure))]
+            for name, m, u in zip(names, model.m[v].tolist(), model.u[v][0].tolist(), strict=True):
+                lines.append(f"  {name:<24} m {m:.4f}  u {u:.6f}  log m/u {np.log(m / u):+.2f}")
+        return lines
+
+    def _has_views(self) -> bool:
+        """Whether the list had one field, so that candidates were compared with their rivals: see views.py."""
+        check_fitted(self)
+        return "" in self.fields_.to_list()
+
+    def _fit_views(self, records: RecordList, other: RecordList | None, candidates: Candidates) -> FellegiSunter:
+        if not len(candidates):
+            raise UndecidedError("the blocking finds no pair to learn from; lower its thresholds, or check the field")
+        views, base = compare_views(self._comparer(records, other), candidates)
+        if np.ptp(base) == 0.0:
+            raise UndecidedError(f"all {counted(len(candidates), 'candidates')} are alike; {_REMEDY}")
+        cuts = [view_cuts(measure) for _, measure in views.names]
+        sizes = [len(row) + 1 for row in cuts]
+        patterns = Patterns.of(views.levels)
+        start = patterns.means(views.levels, base)
+        options: dict[str, Any] = {"max_iter": self.max_iter, "tolerance": self.tolerance}
+        model = fit_agreements(patterns, sizes, start=start, **options)
+        self._take_model(model)
+        self.fields_ = StringTable([field for field, _ in views.names])
+        self.measures_ = StringTable([measure for _, measure in views.names])
+        self.measured_ = np.arange(len(sizes))
+        self.cuts_ = np.array([[*row, *[np.inf] * (len(TAILS) - len(row))] for row in cuts])
+        self.per_record_ = model.share * len(candidates) / min(size for size in candidates.sizes if size)
+        return self
+
+    def _view_parts(
+        self,
+        views: Views,
+        records: RecordList,
+        other: RecordList | None,
+        candidates: Candidates,
+        at: Ints | None = None,
+    ) -> Floats:
+        """What each variable adds to the log odds; rare values add to the first."""
+        if views.names != list(zip(self.fields_.to_list(), self.measures_.to_list(), strict=True)):
+            raise DataError("the model was learned with other fields; set fields as they were, or fit again")
+        parts = self._model().log_ratios(views.levels)
+        if self.term_frequency:
+            field = next(one for one in self._fields() if one.name == views.names[0][0])
+            values = FieldValues(field, records, other, n_jobs=self.n_jobs)
+            chosen = slice(None) if at is None else at
+            parts[:, 0] += values.rarity(*values.ends(candidates.left[chosen], candidates.right[chosen]))
+        return parts
+
     def _take(self, variables: list[_Variable], model: AgreementModel) -> None:
         self.fields_ = StringTable([variable.values.field.name for variable in variables])
-        self.parents_ = np.array(model.parents, np.int64)
+        self.measures_ = StringTable([measure for variable in variables for measure in variable.measures])
+        self.measured_ = np.repeat(np.arange(len(variables)), [len(one.measures) for one in variables]).astype(np.int64)
+        self.cuts_ = np.concatenate([np.zeros((0, len(TAILS))), *(v.cuts for v in variables if v.cuts is not None)])
+        self._take_model(model)
+
+    def _take_model(self, model: AgreementModel) -> None:
         self.offsets_ = np.concatenate([[0], np.cumsum([len(m) for m in model.m])]).astype(np.int64)
         self.m_ = np.concatenate(model.m)
         self.cells_ = np.concatenate([[0], np.cumsum([u.size for u in model.u])]).astype(np.int64)
         self.u_ = np.concatenate([u.ravel() for u in model.u])
-        self.measures_ = StringTable([measure for variable in variables for measure in variable.measures])
-        self.measured_ = np.repeat(np.arange(len(variables)), [len(one.measures) for one in variables]).astype(np.int64)
-        self.cuts_ = np.concatenate([np.zeros((0, len(TAILS))), *(v.cuts for v in variables if v.cuts is not None)])
+        self.parents_ = np.array(model.parents, np.int64)
         self.share_, self.trace_, self.converged_ = model.share, model.trace, model.converged
         self.n_iter_ = len(model.trace)
 
@@ -310,18 +374,22 @@ class FellegiSunter(RecordEstimator, Model):
             variables.append(_Variable(values, own, self.cuts_[self.measured_ == v]))
         return variables
 
-    def _weights(self, records: RecordList, other: RecordList | None, candidates: Candidates) -> tuple[Floats, float]:
-        """What each field adds to the log odds of the candidates, and the share of matches in this list."""
-        variables = self._variables(records, other)
-        model = self._model()
-        parts = np.empty((len(candidates), len(variables)))
+    def _odds(self, variables: Sequence[_Variable], candidates: Candidates) -> Floats:
+        """What all fields add to the log odds of the candidates."""
+        odds = np.empty(len(candidates))
         for block in _blocks(len(candidates)):
-            left, right = candidates.left[block], candidates.right[block]
-            levels = _levels_of(variables, left, right)
-            parts[block] = model.log_ratios(levels)
-            if self.term_frequency:
-                parts[block] += _rarities(variables, self.parents_, left, right)
-        return parts, self._share(candidates, parts.sum(axis=1))
+            odds[block] = self._weights(variables, candidates.left[block], candidates.right[block])[1].sum(axis=1)
+        return odds
+
+    def _weights(
+        self, variables: Sequence[_Variable], left: NDArray[Any], right: NDArray[Any]
+    ) -> tuple[Levels, Floats]:
+        """The levels of pairs, and what each field adds to the log odds."""
+        levels = _levels_of(variables, left, right)
+        parts = self._model().log_ratios(levels)
+        if self.term_frequency:
+            parts += _rarities(variables, self.parents_, left, right)
+        return levels, parts
 
     def _share(self, candidates: Candidates, odds: Floats) -> float:
         """The share of matches of a list: that of the model for its length, then by EM."""
@@ -368,6 +436,25 @@ class FellegiSunter(RecordEstimator, Model):
                 )
 
 
+def _explanations(
+    candidates: Candidates, at: Ints, parts: Floats, start: float, columns: Sequence[tuple[str, str, Floats]]
+) -> list[PairExplanation]:
+    """Explanations of candidates from field, measure and value of each variable, and what these add."""
+    return [
+        PairExplanation(
+            int(candidates.left[position]),
+            int(candidates.right[position]),
+            float(special.expit(parts[row].sum() + start)),
+            start,
+            [
+                Contribution(field, measure, float(values[row]), float(parts[row, v]))
+                for v, (field, measure, values) in enumerate(columns)
+            ],
+        )
+        for row, position in enumerate(at.tolist())
+    ]
+
+
 class _Variable(NamedTuple):
     """A field, the measures of its levels and their cuts."""
 
@@ -383,11 +470,10 @@ class _Variable(NamedTuple):
     def title(self) -> str:
         return "share of different values that are less alike" if self.measures else "exact"
 
-    def percentile(self, level: int) -> float:
+    def percentiles(self, levels: NDArray[np.int8]) -> Floats:
         """The share of pairs of different values that are less alike; 1 for equal values, NaN for missing ones."""
-        if level < 0:
-            return float("nan")
-        return 1.0 if level == self.size - 1 else 0.0 if level == 0 else 1.0 - TAILS[level - 1]
+        shares = [0.0, *(1.0 - tail for tail in TAILS[: self.size - 2]), 1.0, np.nan]
+        return np.array(shares)[levels]
 
     def coarsen(self, levels: NDArray[np.int8]) -> NDArray[np.int8]:
         """Fewer levels."""

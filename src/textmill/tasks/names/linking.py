@@ -74,8 +74,8 @@ def fit_or_doubt(
     """Train a matcher; return why the records do not show which pairs match, None if they do.
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Tom Fox", "Eve Day"]})
-    >>> str(fit_or_doubt(FellegiSunter(), people, None))[:49]
-    "only the field 'name' tells records apart, and wh"
+    >>> str(fit_or_doubt(FellegiSunter(), people, None))[:45]
+    'the blocking finds no pair to learn from; low'
     """
     try:
         matcher.fit(records, gold, other=other, candidates=candidates)  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def fit_or_doubt(
 
 
 def group_notes(records: RecordList, pairs: Pairs, groups: NDArray[np.int64]) -> tuple[str, ...]:
-    """Say which groups a person should look at: one that swallows the list, and those that were split, with the reason.
+    """Say which groups a person should look at: one that swallows the list, and those that were split, and why.
 
     >>> people = RecordList.of({"name": [f"name {n}" for n in range(30)]})
     >>> chain = Pairs.of([(n, n + 1, 0.9) for n in range(29)])
@@ -107,8 +107,8 @@ def group_notes(records: RecordList, pairs: Pairs, groups: NDArray[np.int64]) ->
         best = int(np.flatnonzero(cut)[np.argmax(pairs.score[cut])])
         ends = [records.ids[int(side[best])] for side in (pairs.left, pairs.right)]
         notes.append(
-            f"left out of the groups: {counted(int(cut.sum()), 'pairs')} above the threshold, because most other "
-            f"pairs between the same groups do not match; the likeliest: {' and '.join(ends)}"
+            f"left out of the groups: {counted(int(cut.sum()), 'pairs')} above the threshold, because most of the "
+            f"other pairs between the same groups do not match; the likeliest: {' and '.join(ends)}"
         )
     return tuple(notes)
 

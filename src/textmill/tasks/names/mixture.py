@@ -48,6 +48,7 @@ STARTS = (1e-2, 1e-4, 1e-6)  # shares of matches that EM begins with
 _PRIOR = 1.0  # a of the module
 _STEEP = 4.0  # how much more often EM expects a level than the one below, among matches, at the start
 _LARGEST = 0.5  # share of matches: matches are the rarer class
+_EDGE = 1e-3  # probabilities of 0 and 1 would be certain for ever
 _NONE = 1e-300  # share of matches where there is one class
 _EDGES = 8  # pairs of variables that are tried as parent and child
 _ROUGH = 1e-7  # tolerance while edges are chosen
@@ -80,6 +81,19 @@ class Patterns:
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         grain = 1.0 if weights is None else float(weights.max(initial=1.0))
         return cls(levels[first], np.bincount(inverse.ravel(), weights=weights).astype(np.float64), grain)
+
+    def means(self, levels: Levels, values: Floats) -> Floats:
+        """Return the mean value of the pairs of each pattern.
+
+        >>> levels = np.array([[1], [0], [1]], np.int8)
+        >>> Patterns.of(levels).means(levels, np.array([0.5, 0.2, 0.7])).tolist()
+        [0.2, 0.6]
+        """
+        patterns, inverse = np.unique(np.concatenate([self.levels, levels]), axis=0, return_inverse=True)
+        inverse = inverse.ravel()
+        sums = np.bincount(inverse[len(self.levels) :], weights=values, minlength=len(patterns))
+        counts = np.bincount(inverse[len(self.levels) :], minlength=len(patterns))
+        return np.asarray((sums / np.maximum(counts, 1))[inverse[: len(self.levels)]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,12 +138,15 @@ def fit_agreements(
     sizes: Sequence[int],
     *,
     share: float = 1e-4,
+    start: Floats | None = None,
     parents: Sequence[int] | None = None,
     prior: float = _PRIOR,
     max_iter: int = 500,
     tolerance: float = 1e-9,
 ) -> AgreementModel:
     """Fit the model to patterns (variable v has sizes[v] levels), beginning with this share of matches.
+
+    `start` has the probability of a match of each pattern, to begin with that in its place.
 
     >>> rng = np.random.default_rng(0)
     >>> match = rng.random(50_000) < 0.02
@@ -144,6 +161,9 @@ def fit_agreements(
     steep = [_STEEP ** np.arange(size, dtype=np.float64) for size in sizes]
     u = [np.tile(q, (1 if above[v] < 0 else sizes[above[v]] + 1, 1)) for v, q in enumerate(usual)]
     model = AgreementModel([w / w.sum() for w in steep], u, above, share, np.zeros(0), False)
+    if start is not None:
+        r = np.clip(start, _EDGE, 1.0 - _EDGE)
+        model = _maximize(patterns, counts * r, counts * (1.0 - r), sizes, above, usual, prior)
     trace: list[float] = []
     converged = False
     for _ in range(max_iter):

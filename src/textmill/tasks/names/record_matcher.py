@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _EXPLAINED = 8  # lines of an explanation
+_PER_RECORD = 50  # candidates where no blocks are named, of lists with several fields
 
 
 class Contribution(NamedTuple):
@@ -106,7 +107,9 @@ class RecordEstimator(Estimator):
         """The pairs that are compared, within a list or between two."""
         fields = self._fields()
         blocks = default_blocks(fields) if self.blocks is None else [parse_block(block) for block in self.blocks]
-        return find_candidates(records, other, blocks=blocks, k=self.k, n_jobs=self.n_jobs)
+        several = self.blocks is None and len(fields) > 1
+        per_record = _PER_RECORD if several else None
+        return find_candidates(records, other, blocks=blocks, k=self.k, per_record=per_record, n_jobs=self.n_jobs)
 
     def pairs(
         self,
