@@ -2,6 +2,7 @@ r"""Choose between models by examples that they have not seen: folds, cross-vali
 
     deal_folds     the fold of each example; of every label the numbers in two folds differ by at most one
     deal_groups    the same for examples that belong together: a group is never divided
+    keep_apart     a share of the examples drawn at random, kept apart from the others
     splits         the rounds: train on all folds but one, test on that one
     held_out       for every example what a model says that has not seen it
     choose         the setting with the least held-out loss, or the simplest that is not worse by a standard error
@@ -41,6 +42,7 @@ __all__ = [
     "deal_folds",
     "deal_groups",
     "held_out",
+    "keep_apart",
     "kendall",
     "nested",
     "paired_test",
@@ -93,6 +95,24 @@ def deal_groups(groups: Sequence[Any], n_folds: int, *, random_state: int = 0) -
     order = np.random.default_rng(random_state).permutation(len(names))
     fold = {names[int(at)]: i % n_folds for i, at in enumerate(order)}
     return np.array([fold[group] for group in groups], dtype=np.int64)
+
+
+def keep_apart(n_examples: int, share: float, *, random_state: int = 0) -> Split:
+    """Return which of `n_examples` to train with, and which share of them, one at least, to test with.
+
+    Pass all examples, before any is left out of training: a figure on those kept apart then counts what a model cannot
+    learn from as well.
+
+    >>> split = keep_apart(10, 0.2)
+    >>> len(split.train), len(split.test)
+    (8, 2)
+    """
+    check_range("share", share, above=0, below=1)
+    size = max(1, round(share * n_examples))
+    if size >= n_examples:
+        raise DataError(f"held_out={share:g} leaves none of {n_examples:,} examples to train with; pass a smaller share")
+    order = np.random.default_rng(random_state).permutation(n_examples)
+    return Split(np.sort(order[size:]), np.sort(order[:size]))
 
 
 def splits(folds: ArrayLike) -> Iterator[Split]:

@@ -126,7 +126,7 @@ def test_words_of_records_are_pronounced_and_transcribed(say, shelf: Path) -> No
         ("pronounce train line.txt -o x.mill", "'one' is the only word; a model learns from many"),
         (
             "parse train words.conllu -o x.mill",
-            "sentences can be learnt from: each needs two bunsetsus, with heads behind that do not cross, as in",
+            "cannot be used: heads stand in front of their dependents, or dependencies cross; this parser is for",
         ),
         ("vocab build columns.conll -o x.mill", "columns of tokens and tags, not text"),
         ("vocab build columns.txt -o x.mill", "columns of tokens and tags, not text"),

@@ -19,6 +19,7 @@ from textmill.errors import DataError, ModelFileError
 from textmill.linear import CombinationLogistic, find_violators
 from textmill.metrics import AccuracyCounts
 from textmill.model import load
+from textmill.selection import keep_apart
 from textmill.tasks.dependency import (
     DependencyParser,
     DependencyScores,
@@ -267,7 +268,7 @@ def test_sentences_that_cannot_be_learnt_from_are_counted_or_refused() -> None:
     good = sample_sentences(40)
     fitted = DependencyParser(l1=1.0).fit([*good, sentence(2, 3, 3, -1), sentence(-1)])
     assert (fitted.n_sentences_, fitted.n_skipped_) == (40, 2)
-    with pytest.raises(DataError, match="none of 1 sentences can be learnt from"):
+    with pytest.raises(DataError, match="no sentence of 1 can be learnt from"):
         DependencyParser().fit([sentence(-1)])
     with pytest.raises(DataError, match="same answer"):
         DependencyParser(l1=1.0).fit([sentence(1, 2, -1)])
@@ -276,6 +277,27 @@ def test_sentences_that_cannot_be_learnt_from_are_counted_or_refused() -> None:
             DependencyParser(**wrong).fit(good)
     with pytest.raises(DataError, match="not fitted"):
         DependencyParser().predict(good)
+
+
+def test_accuracy_on_sentences_kept_apart_counts_those_that_cannot_be_learnt_from() -> None:
+    good = sample_sentences(180)
+    bad = [one.with_heads((-1, *[0] * (len(one) - 1))) for one in sample_sentences(400)[180:] if len(one) > 4][:36]
+    mixed = [one for k, wrong in enumerate(bad) for one in (*good[5 * k : 5 * k + 5], wrong)]
+    apart = [mixed[s] for s in keep_apart(len(mixed), 0.1).test.tolist()]
+    wrong = sum(one in bad for one in apart)
+    assert 0 < wrong < len(apart)
+    fitted = DependencyParser(l2=0.0).fit(mixed)
+    alone = DependencyParser(l2=0.0).fit([one for one in mixed if one not in apart], X_dev=apart)
+    assert fitted.scores_ == alone.scores_  # the same penalties on the same sentences, all of them
+    bound = evaluate(apart, [(99,) * len(one) if one in bad else one.heads for one in apart]).dependencies.accuracy
+    assert max(fitted.scores_.values()) <= bound < 1.0
+
+
+def test_a_treebank_whose_heads_do_not_come_last_is_refused_with_the_share_left_out() -> None:
+    good, crossing = sample_sentences(80), sentence(2, 3, 3, -1)
+    assert DependencyParser(l1=1.0).fit([*good, *[crossing] * 20]).n_skipped_ == 20
+    with pytest.raises(DataError, match=r"21 of 101 sentences \(21%\) cannot be used: .* heads come last"):
+        DependencyParser(l1=1.0).fit([*good, *[crossing] * 21])
 
 
 def test_kernels_check_what_they_are_given() -> None:

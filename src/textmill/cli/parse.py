@@ -63,7 +63,10 @@ def train(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Train a parser on sentences with heads.
+    """Train a parser on sentences with heads, of a language whose heads come last, such as Japanese.
+
+    Sentences with a head in front of its dependent, or with crossing dependencies, are left out; more than a fifth of
+    them is an error. Accuracy on sentences kept apart counts all of those.
 
     Example: textmill parse train knp/ --documents train.id --dev-documents dev.id -o parser.mill
     """

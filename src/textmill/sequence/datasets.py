@@ -22,6 +22,7 @@ from textmill.corpus import Sentence, Source, open_lines, read_tagged, source_na
 from textmill.errors import DataError
 from textmill.model import RandomState, check_choice, check_range, seed_of
 from textmill.readable import counted
+from textmill.selection import keep_apart
 from textmill.sequence.attributes import read_attributes
 
 __all__ = ["DATA_FORMATS", "LabeledSequences", "check_labels", "hold_out", "read_labeled", "read_rows", "split_labels"]
@@ -109,18 +110,13 @@ def hold_out(
     (8, 2)
     """
     check_range("held_out", held_out, above=0, below=1)
-    count = max(1, round(held_out * len(data.X)))
-    if count >= len(data.X):
-        raise DataError(
-            f"held_out={held_out:g} leaves none of {len(data.X)} sequences to train with; pass a smaller share"
-        )
-    order = np.random.default_rng(seed_of(random_state, 0)).permutation(len(data.X))
+    train, test = keep_apart(len(data.X), held_out, random_state=seed_of(random_state, 0))
 
     def part(numbers: Ints) -> LabeledSequences:
         weights = None if data.weights is None else data.weights[numbers]
         return LabeledSequences([data.X[i] for i in numbers], [data.y[i] for i in numbers], weights)
 
-    return part(np.sort(order[count:])), part(np.sort(order[:count]))
+    return part(train), part(test)
 
 
 def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabeledSequences:

@@ -25,9 +25,9 @@ from textmill.tasks.dependency.attributes import attributes_of
 
 __all__ = ["DISTANCES", "DependencyError", "DependencyScores", "error_page", "evaluate", "find_errors"]
 
-DISTANCES = ("1", "2", "3", "4-6", "7+")
+DISTANCES = ("in front", "1", "2", "3", "4-6", "7+")
 _SHOWN, _ERRORS = 30, 200  # rows of a page
-_BOUNDS = (2, 3, 4, 7)  # where the classes of distance begin but for the first
+_BOUNDS = (1, 2, 3, 4, 7)  # where the classes of distance begin but for the first
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -13,6 +13,9 @@ are asked when sentences are parsed with their right heads (none when i = n-1, w
 With an L2 penalty many weights are small, and most of them together change no head: those of largest size are kept, a
 half or a third, where sentences kept apart are parsed as well with them.
 
+Accuracy on sentences kept apart counts all of them, those too that could not be learnt from: such a sentence has one
+head at least that the parser cannot find. Where more than a fifth of the sentences are so, nothing is learnt.
+
 A feature that occurs in no more than l1 questions cannot have a weight, since the gradient of a question is below 1:
 those are left out before the search, which changes nothing.
 
@@ -39,6 +42,7 @@ from textmill.linear import CombinationLogistic, Weights
 from textmill.model import Estimator, Model, StringTable, check_fitted, check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.progress import track
+from textmill.selection import keep_apart
 from textmill.tasks.dependency.attributes import column_table, encode, feature_names
 from textmill.tasks.dependency.evaluation import evaluate
 
@@ -50,6 +54,7 @@ _PENALTIES = (4.0, 2.0, 1.0)  # tried from the largest
 _SHARES = (0.38, 0.5)  # of the weights that may be enough
 _HELD_OUT = 0.1
 _L2 = 10.0
+_MOST_LEFT_OUT = 0.2  # of the sentences of two bunsetsus: above, heads do not come last in the language
 _FEWEST = 20  # sentences below which none can be spared to choose a penalty
 _LABELS = np.array(["apart", "depends"])  # sorted: the second is the one of a positive margin
 
@@ -85,9 +90,10 @@ class DependencyParser(Estimator, Model):
     Attributes:
         classifier_: The `CombinationLogistic`, over the features it uses.
         l1_: The penalty.
-        scores_: Dependency accuracy by penalty, where l1 was chosen.
+        scores_: Dependency accuracy by penalty on all sentences kept apart, where l1 was chosen.
         n_sentences_, n_events_: Sentences and questions that were learnt from.
-        n_skipped_: Sentences that were left out: of one bunsetsu, with a head in front, or with crossing dependencies.
+        n_skipped_: Sentences that were left out: of one bunsetsu, with a head in front, or with crossing dependencies;
+            if more than a fifth of all have such heads, `fit` raises a DataError.
 
     >>> from textmill.tasks.dependency import sample_sentences
     >>> sentences = sample_sentences(300)
@@ -148,19 +154,21 @@ class DependencyParser(Estimator, Model):
         usable = [sentence for sentence, fine in zip(sentences, good, strict=True) if fine]
         self.n_skipped_ = len(sentences) - len(usable)
         self.n_sentences_ = len(usable)
+        wrong = sum(len(sentence) > 1 for sentence, fine in zip(sentences, good, strict=True) if not fine)
+        if wrong > _MOST_LEFT_OUT * (wrong + len(usable)):
+            raise DataError(
+                f"{wrong:,} of {wrong + len(usable):,} sentences ({wrong / (wrong + len(usable)):.0%}) cannot be used: "
+                "heads stand in front of their dependents, or dependencies cross; this parser is for languages whose "
+                "heads come last, such as Japanese, and textmill has no other",
+                source=next(s.source for s, fine in zip(sentences, good, strict=True) if len(s) > 1 and not fine),
+            )
         if not usable:
             raise DataError(
-                f"none of {len(sentences)} sentences can be learnt from: each needs two bunsetsus, with heads behind "
-                "that do not cross, as in Japanese"
-            )
-        wrong = sum(len(sentence) > 1 for sentence, fine in zip(sentences, good, strict=True) if not fine)
-        if wrong > len(usable):
-            raise DataError(
-                f"{wrong:,} of {wrong + len(usable):,} sentences have heads in front of their dependents, or crossing "
-                "dependencies; this parser is for languages whose heads come last, such as Japanese"
+                f"no sentence of {len(sentences):,} can be learnt from: each needs two bunsetsus, with "
+                "heads behind that do not cross, as in Japanese"
             )
         self.scores_ = {}
-        l1, keep = (float(self.l1), 1.0) if self.l1 is not None else self._chosen(usable, X_dev)
+        l1, keep = (float(self.l1), 1.0) if self.l1 is not None else self._chosen(sentences, good, X_dev)
         self._learn(usable, l1, keep if self.keep is None else float(self.keep))
         return self
 
@@ -216,20 +224,25 @@ class DependencyParser(Estimator, Model):
             for sentence, (begin, end) in zip(chunk, itertools.pairwise(bounds), strict=True):
                 yield sentence, tuple(flat[begin:end])
 
-    def _chosen(self, sentences: list[KnpSentence], dev: Iterable[KnpSentence] | None) -> tuple[float, float]:
+    def _chosen(
+        self, sentences: list[KnpSentence], good: list[bool], dev: Iterable[KnpSentence] | None
+    ) -> tuple[float, float]:
         """The penalty with the best dependency accuracy on sentences kept apart; smaller ones only while it grows.
 
         And the least share of its weights that is as good there, but for a standard error: only heads count of which
-        one is right with all weights or with the share, and not with the other.
+        one is right with all weights or with the share, and not with the other. Sentences are kept apart of all that
+        have a head, those that cannot be learnt from among them.
         """
-        train, apart = sentences, [] if dev is None else list(dev)
-        if dev is None:
-            if len(sentences) < _FEWEST:
-                return _PENALTIES[-1], 1.0
-            order = np.random.default_rng(self.random_state).permutation(len(sentences))
-            cut = max(1, round(self.held_out * len(sentences)))
-            train = [sentences[s] for s in np.sort(order[cut:])]
-            apart = [sentences[s] for s in np.sort(order[:cut])]
+        several = [s for s, sentence in enumerate(sentences) if len(sentence) > 1]
+        if dev is not None:
+            learnt, apart = several, list(dev)
+        elif sum(good) < _FEWEST:
+            return _PENALTIES[-1], 1.0
+        else:
+            split = keep_apart(len(several), self.held_out, random_state=self.random_state)
+            learnt = [several[s] for s in split.train.tolist()]
+            apart = [sentences[several[s]] for s in split.test.tolist()]
+        train = [sentences[s] for s in learnt if good[s]]
         best, best_score = _PENALTIES[0], -1.0
         classifier, X, y, names = self._questions(train, _PENALTIES[-1])
         whole = classifier
