@@ -110,7 +110,9 @@ def keep_apart(n_examples: int, share: float, *, random_state: int = 0) -> Split
     check_range("share", share, above=0, below=1)
     size = max(1, round(share * n_examples))
     if size >= n_examples:
-        raise DataError(f"held_out={share:g} leaves none of {n_examples:,} examples to train with; pass a smaller share")
+        raise DataError(
+            f"held_out={share:g} leaves none of {n_examples:,} examples to train with; pass a smaller share"
+        )
     order = np.random.default_rng(random_state).permutation(n_examples)
     return Split(np.sort(order[size:]), np.sort(order[:size]))
 
