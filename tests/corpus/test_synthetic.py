@@ -42,7 +42,7 @@ def same(left, right):
 
 
 def frequencies(stream, start, stop):
-    return np.asarray(stream.bags(start, stop).sum(axis=0)).ravel()
+    return np.asarray(stream.chunk(start, stop).sum(axis=0)).ravel()
 
 
 def p_value(observed, probabilities):
@@ -60,7 +60,7 @@ def p_value(observed, probabilities):
 @pytest.mark.parametrize("chunk", [1, 77, 128, 1000])
 @pytest.mark.usefixtures("small_blocks")
 def test_chunks_of_any_size_hold_the_same_documents(make, chunk):
-    whole = make(500).bags(0, 500)
+    whole = make(500).chunk(0, 500)
     chunks = list(make(500, chunk_size=chunk))
     assert len(chunks) == len(make(500, chunk_size=chunk)) == -(-500 // chunk)
     assert same(sparse.vstack(chunks), whole)
@@ -69,10 +69,10 @@ def test_chunks_of_any_size_hold_the_same_documents(make, chunk):
 @every_kind
 @pytest.mark.usefixtures("small_blocks")
 def test_reading_may_start_anywhere_and_the_number_of_documents_does_not_matter(make):
-    whole = make(500).bags(0, 500)
+    whole = make(500).chunk(0, 500)
     for start, stop in [(0, 1), (127, 129), (1, 256), (499, 500), (300, 300)]:
-        assert same(make(500).bags(start, stop), whole[start:stop])
-        assert same(make(None).bags(start, stop), whole[start:stop])
+        assert same(make(500).chunk(start, stop), whole[start:stop])
+        assert same(make(None).chunk(start, stop), whole[start:stop])
     assert same(sparse.vstack(list(islice(make(None, chunk_size=90), 5))), whole[:450])
 
 
@@ -81,18 +81,18 @@ def test_reading_may_start_anywhere_and_the_number_of_documents_does_not_matter(
 def test_every_pass_gives_the_same_and_other_seeds_other_documents(make):
     stream = make(300, chunk_size=100)
     assert all(same(first, second) for first, second in zip(stream, stream, strict=True))
-    assert same(pickle.loads(pickle.dumps(stream)).bags(0, 100), stream.bags(0, 100))  # noqa: S301
+    assert same(pickle.loads(pickle.dumps(stream)).chunk(0, 100), stream.chunk(0, 100))  # noqa: S301
     assert len(pickle.dumps(stream)) < 1000
     other = type(stream)(100, vocabulary=stream.vocabulary, length=30, seed=5)
-    assert not same(other.bags(0, 100), stream.bags(0, 100))
-    assert not same(stream.bags(0, 100), stream.bags(128, 228))
+    assert not same(other.chunk(0, 100), stream.chunk(0, 100))
+    assert not same(stream.chunk(0, 100), stream.chunk(128, 228))
 
 
 @every_kind
 @pytest.mark.usefixtures("small_blocks")
 def test_bags_tokens_texts_and_single_documents_agree(make):
     stream = make(300, words="syllables")
-    bags = stream.bags(0, 300)
+    bags = stream.chunk(0, 300)
     texts = list(stream.texts())
     assert len(texts) == len(stream.texts()) == len(stream.tokens()) == 300
     assert texts == list(stream.texts())
@@ -160,16 +160,16 @@ def test_lengths_tokens_mixtures_and_topics_have_random_numbers_of_their_own():
 
 def test_lengths_are_log_normal_with_the_mean_that_was_asked_for():
     stream = ZipfStream(vocabulary=2, length=1000, spread=0.4, seed=3)
-    tokens = np.asarray(stream.bags(0, 500).sum(axis=1)).ravel()
+    tokens = np.asarray(stream.chunk(0, 500).sum(axis=1)).ravel()
     assert stats.kstest(np.log(tokens), stats.norm(np.log(1000) - 0.08, 0.4).cdf).pvalue > CHANCE
     constant = ZipfStream(100, vocabulary=2, length=17, spread=0)
-    assert set(np.asarray(constant.bags(0, 100).sum(axis=1)).ravel().tolist()) == {17}
+    assert set(np.asarray(constant.chunk(0, 100).sum(axis=1)).ravel().tolist()) == {17}
 
 
 def test_empty_documents_come_only_when_asked_for():
     def share(empty):
         stream = ZipfStream(vocabulary=50, length=2, empty=empty, seed=6)
-        return float((np.diff(stream.bags(0, 4000).indptr) == 0).mean())
+        return float((np.diff(stream.chunk(0, 4000).indptr) == 0).mean())
 
     assert share(0.0) == 0
     assert share(1.0) == 1
@@ -196,7 +196,7 @@ def test_tiny_parameters_give_one_topic_a_document():
 
 def test_words_of_a_document_follow_its_mixture_of_topics():
     stream = TopicStream(64, topics=5, vocabulary=40, alpha=0.5, eta=0.5, length=4000, spread=0, seed=8)
-    mixtures, bags, topics = stream.mixtures(0, 64), stream.bags(0, 64).toarray(), stream.topics_at()
+    mixtures, bags, topics = stream.mixtures(0, 64), stream.chunk(0, 64).toarray(), stream.topics_at()
     values = [p_value(bags[at], mixtures[at] @ topics) for at in range(64)]
     assert stats.kstest(values, stats.uniform.cdf).pvalue > CHANCE
     for start, stop in [(0, 0), (3, 40), (63, 64)]:
@@ -214,7 +214,7 @@ def test_words_of_given_topics_come_from_their_topics_only():
     stream = TopicStream(400, topics=bars, alpha=1e-6, length=30, seed=9)
     assert stream.vocabulary == 12
     assert (stream.topics_at(5) == bars).all()
-    by_topic = stream.bags(0, 400).toarray().reshape(400, 3, 4).sum(axis=2)
+    by_topic = stream.chunk(0, 400).toarray().reshape(400, 3, 4).sum(axis=2)
     assert ((by_topic > 0).sum(axis=1) == 1).all()
     assert (by_topic.argmax(axis=1) == stream.mixtures(0, 400).argmax(axis=1)).all()
 
@@ -233,7 +233,7 @@ def test_gradual_drift_mixes_the_next_topics_in():
     stream = DriftingStream(topics=1, vocabulary=60, eta=0.5, length=50, period=1000, drift="gradual", seed=10)
     first, second = stream.topics_at(0)[0], stream.topics_at(1000)[0]
     assert stream.topics_at(250)[0] == pytest.approx(0.75 * first + 0.25 * second)
-    lengths = np.asarray(stream.bags(600, 1400).sum(axis=1)).ravel()
+    lengths = np.asarray(stream.chunk(600, 1400).sum(axis=1)).ravel()
     expected = sum(length * stream.topics_at(600 + at)[0] for at, length in enumerate(lengths)) / lengths.sum()
     assert p_value(frequencies(stream, 600, 1400), expected) > CHANCE
     assert p_value(frequencies(stream, 600, 1000), first) < 1e-9
@@ -268,7 +268,7 @@ def test_stream_without_documents_and_endless_stream():
     nothing = ZipfStream(0, vocabulary=9)
     assert list(nothing) == list(nothing.texts()) == []
     assert len(nothing) == 0
-    assert nothing.bags(0, 0).shape == (0, 9)
+    assert nothing.chunk(0, 0).shape == (0, 9)
     for endless in (ZipfStream(), ZipfStream().texts(), ZipfStream().tokens()):
         with pytest.raises(TypeError, match="endless stream has no length"):
             len(endless)
@@ -308,8 +308,8 @@ def test_documents_far_away_can_be_read():
         (lambda: DriftingStream(drift="sudden"), "drift must be 'abrupt' or 'gradual'"),
         (lambda: DriftingStream(changes="words"), "changes must be 'topics' or 'popularity'"),
         (lambda: DriftingStream(topics=[[0.5, 0.5]]), "topics that change must be drawn"),
-        (lambda: ZipfStream(10).bags(5, 11), "documents 5 to 11 were asked for; the stream has 10 documents"),
-        (lambda: ZipfStream(10).bags(6, 5), "documents 6 to 5"),
+        (lambda: ZipfStream(10).chunk(5, 11), "documents 5 to 11 were asked for; the stream has 10 documents"),
+        (lambda: ZipfStream(10).chunk(6, 5), "documents 6 to 5"),
         (lambda: ZipfStream().document(-1), "counts up from 0"),
         (lambda: TopicStream(10).mixtures(0, 11), "has 10 documents"),
         (lambda: TopicStream(10).topics_at(10), "has 10 documents"),

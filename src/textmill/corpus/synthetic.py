@@ -80,7 +80,7 @@ class _Stream(ABC):
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
         return (self._csr(terms, lengths) for terms, lengths in self._chunks())
 
-    def bags(self, start: int, stop: int) -> sparse.csr_matrix:
+    def chunk(self, start: int, stop: int) -> sparse.csr_matrix:
         """Documents start to stop (exclusive) as counts: int32, columns sorted."""
         return self._csr(*self._read(start, stop, self._block))
 
@@ -95,6 +95,11 @@ class _Stream(ABC):
     def texts(self) -> Iterable[str]:
         """All documents as words with blanks between; can be read again and again."""
         return _Texts(self)
+
+    @property
+    def columns(self) -> int:
+        """The number of columns of every chunk: the vocabulary."""
+        return self.vocabulary
 
     @property
     def names(self) -> Sequence[str]:
@@ -171,7 +176,7 @@ class ZipfStream(_Stream):
     >>> stream = ZipfStream(2000, vocabulary=50, length=8, seed=1)
     >>> [chunk.shape for chunk in stream], len(stream)
     ([(1024, 50), (976, 50)], 2)
-    >>> stream.document(7).tolist(), stream.bags(7, 8).indices.tolist()
+    >>> stream.document(7).tolist(), stream.chunk(7, 8).indices.tolist()
     ([0, 31, 22, 6], [0, 6, 22, 31])
     >>> next(iter(stream.texts()))
     'w0 w47 w42 w19 w32 w16 w4 w39 w41 w34 w0 w11'
@@ -206,7 +211,7 @@ class TopicStream(_Stream):
     >>> stream = TopicStream(3, topics=[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], alpha=0.1, length=20, seed=1)
     >>> stream.mixtures(0, 3).round(2).tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.92, 0.08]]
-    >>> stream.bags(0, 3).toarray().tolist()
+    >>> stream.chunk(0, 3).toarray().tolist()
     [[0, 0, 19, 12], [0, 0, 12, 14], [5, 9, 0, 0]]
     """
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from textmill.corpus import (
     BagFile,
     Bags,
     Documents,
-    TopicStream,
-    ZipfStream,
     array_like,
     check_bags,
     is_one_shot,
@@ -34,10 +32,24 @@ from textmill.numeric import sparse
 from textmill.topics.operators import Operator
 from textmill.vectors import TextVectorizer, Vectors
 
-__all__ = ["Chunks", "KeptChunk", "gathered", "holds_documents", "take_rows"]
+__all__ = ["Chunks", "KeptChunk", "Ranges", "gathered", "holds_documents", "take_rows"]
 
 # matrices, kept where they were made, and the rows of them, one below the other, that are a chunk
 KeptChunk: TypeAlias = tuple[tuple[Any, ...], int, int | None]
+_RANGE_ROWS = 1024  # are made at once
+
+
+@runtime_checkable
+class Ranges(Protocol):
+    """A stream that makes any range of its rows without reading those before: a worker is sent the range alone.
+
+    Attributes: documents, the number of rows, None for a stream without end.
+    """
+
+    documents: int | None
+
+    def chunk(self, start: int, stop: int) -> sparse.csr_matrix:
+        """Rows start to stop, the last one not among them."""
 
 
 class Chunks:
@@ -102,9 +114,9 @@ class Chunks:
     def jobs(self, chunks: int, *, exact: bool = False) -> Iterator[Chunks]:
         """Cut into consecutive streams of that many chunks, each for a worker.
 
-        A matrix is sent in pieces, a stream in chunks as it is read; files of documents and generated streams are
-        read by the worker itself. A piece of files of documents may be shorter, and that of a compressed file longer;
-        where that matters, `exact` has them read here.
+        A matrix is sent in pieces, a stream in chunks as it is read; files of documents and
+        `Ranges` are read by the worker itself. A piece of files of documents may be shorter, that of a compressed file
+        longer; where that matters, `exact` has them read here.
         """
         self.passes += 1
         rows = chunks * (self.size or 1)
@@ -114,9 +126,9 @@ class Chunks:
         elif isinstance(self.source, Documents) and not self.one_shot and not exact:
             for piece in self.source.chunks(rows):
                 yield Chunks(piece, self.size, self.vectorizer, negative=self.negative)
-        elif isinstance(self.source, TopicStream | ZipfStream) and self.source.documents is not None:
+        elif isinstance(self.source, Ranges) and self.source.documents is not None:
             for start in range(0, self.source.documents, rows):
-                part = _Generated(self.source, start, min(start + rows, self.source.documents))
+                part = _Range(self.source, start, min(start + rows, self.source.documents))
                 yield Chunks(part, self.size, negative=self.negative)
         else:
             rest = iter(self)
@@ -212,18 +224,17 @@ def gathered(chunks: Chunks) -> sparse.csr_matrix:
     return sparse.vstack([sparse.csr_matrix((0, columns)), *parts], format="csr") if len(parts) != 1 else parts[0]
 
 
-class _Generated:
-    """A range of the documents of a generated stream; small, so that a worker can be sent it."""
+class _Range:
+    """A range of the rows of a stream; small, so that a worker can be sent it."""
 
-    def __init__(self, stream: TopicStream | ZipfStream, start: int, stop: int) -> None:
+    def __init__(self, stream: Ranges, start: int, stop: int) -> None:
         self.stream = stream
         self.start = start
         self.stop = stop
 
     def __iter__(self) -> Iterator[sparse.csr_matrix]:
-        step = self.stream.chunk_size
-        for start in range(self.start, self.stop, step):
-            yield self.stream.bags(start, min(start + step, self.stop))
+        for start in range(self.start, self.stop, _RANGE_ROWS):
+            yield self.stream.chunk(start, min(start + _RANGE_ROWS, self.stop))
 
 
 def holds_documents(X: Any) -> bool:
@@ -265,9 +276,8 @@ def _origin(X: Any) -> Any:
 
 
 def _columns(X: Any) -> int | None:
-    if isinstance(X, BagFile):
-        return X.columns
-    return int(X.vocabulary) if isinstance(getattr(X, "vocabulary", None), int) else None  # of a synthetic stream
+    columns = getattr(X, "columns", None)  # of a file of bags, or of a stream that knows them
+    return columns if isinstance(columns, int) else None
 
 
 def _is_matrix(item: Any) -> bool:

@@ -19,7 +19,7 @@ from textmill.topics.lda.engines import Engine, Task
 from textmill.topics.lda.variational import Partial
 from textmill.vectors import TextVectorizer, Weighting
 
-X = TopicStream(300, vocabulary=60, topics=3, alpha=0.1, eta=0.05, length=40, seed=0).bags(0, 300)
+X = TopicStream(300, vocabulary=60, topics=3, alpha=0.1, eta=0.05, length=40, seed=0).chunk(0, 300)
 ENGINES: list[Engine] = [Online(chunk_size=50), Batch(chunk_size=50), Gibbs(thin=5), CVB0(thin=5)]
 TASK = Task(n_topics=3, alpha=0.1, eta=0.05, max_iter=20, random_state=1, n_jobs=1)
 

@@ -28,7 +28,7 @@ from textmill.vectors import TextVectorizer, Weighting
 X = csr_matrix(COUNTS.astype(float))
 EXACT: dict[str, Any] = {"method": "batch", "dtype": "float64", "inner_max_iter": 20_000, "inner_tolerance": 1e-12}
 STREAM = TopicStream(2000, vocabulary=300, topics=8, alpha=0.1, eta=0.05, length=60, chunk_size=100, seed=5)
-CORPUS = STREAM.bags(0, 2000)
+CORPUS = STREAM.chunk(0, 2000)
 CHUNKS = [CORPUS[i : i + 100] for i in range(0, 2000, 100)]
 
 
@@ -242,7 +242,7 @@ def test_topics_of_bars_are_found_by_the_best_of_eight_starts() -> None:
 
 def test_topics_of_a_generated_corpus_are_found() -> None:
     stream = TopicStream(5000, vocabulary=2000, topics=20, alpha=0.1, eta=0.02, length=100, seed=1)
-    corpus = stream.bags(0, 5000)
+    corpus = stream.chunk(0, 5000)
     settings: dict[str, Any] = {"n_topics": 20, "alpha": 0.1, "eta": 0.02, "chunk_size": 250, "max_iter": 6}
     best = max(
         (make_model("lda", random_state=seed, **settings).fit(corpus) for seed in range(2, 5)),
@@ -253,7 +253,7 @@ def test_topics_of_a_generated_corpus_are_found() -> None:
 
 def test_alpha_is_learnt() -> None:
     stream = TopicStream(4000, vocabulary=400, topics=4, alpha=[1.2, 0.6, 0.3, 0.1], eta=0.02, length=120, seed=2)
-    corpus = stream.bags(0, 4000)
+    corpus = stream.chunk(0, 4000)
     learnt = LDA(n_topics=4, alpha="auto", method="batch", max_iter=25, random_state=1).fit(corpus)
     assert np.sort(learnt.alpha_) == pytest.approx([0.1, 0.3, 0.6, 1.2], rel=0.25)
     fixed = LDA(n_topics=4, alpha=5.0, method="batch", max_iter=25, random_state=1).fit(corpus)
@@ -363,7 +363,7 @@ def test_progress_is_told_with_the_latest_figure() -> None:
 
 def test_perplexity_is_that_of_its_definition() -> None:
     lda = LDA(n_topics=8, alpha=0.1, eta=0.05, method=Online(chunk_size=200), max_iter=5, random_state=0).fit(CORPUS)
-    held = TopicStream(2300, vocabulary=300, topics=8, alpha=0.1, eta=0.05, length=60, seed=5).bags(2000, 2300)
+    held = TopicStream(2300, vocabulary=300, topics=8, alpha=0.1, eta=0.05, length=60, seed=5).chunk(2000, 2300)
     true = STREAM.topics_at(0)
     assert lda.perplexity(held) < 1.1 * np.exp(-(held @ np.log(true.mean(axis=0))).sum() / held.sum())
     assert lda.perplexity(held, method="bound") > lda.perplexity(held)

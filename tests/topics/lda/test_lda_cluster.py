@@ -52,7 +52,7 @@ class DiesOnce:
             else:
                 mark.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
-        yield STREAM.bags(self.start, self.start + 100)
+        yield STREAM.chunk(self.start, self.start + 100)
 
 
 @pytest.mark.parametrize("method", ["online", "batch"])
@@ -68,10 +68,10 @@ def test_matrices_streams_and_further_documents_can_be_sent(client: Any) -> None
     chunks = list(STREAM)
     settings = SETTINGS | {"max_iter": 1, "total_docs": 1600}
     here = make_model("lda", **settings).fit(STREAM)
-    for sent in (iter(chunks), chunks, STREAM.bags(0, 1600)):
+    for sent in (iter(chunks), chunks, STREAM.chunk(0, 1600)):
         assert same(make_model("lda", **settings).fit(sent, cluster=client), here)
     more = [
-        make_model("lda", **SETTINGS).fit(STREAM).partial_fit(STREAM.bags(0, 500), cluster=cluster)
+        make_model("lda", **SETTINGS).fit(STREAM).partial_fit(STREAM.chunk(0, 500), cluster=cluster)
         for cluster in (None, client)
     ]
     assert same(*more)
@@ -128,7 +128,7 @@ def sentences(count: int) -> list[str]:
 
 def test_documents_do_not_travel_in_every_pass(client: Any) -> None:
     long = TopicStream(1600, vocabulary=300, topics=6, alpha=0.5, eta=0.5, length=400, chunk_size=100, seed=3)
-    matrix, traffic = long.bags(0, 1600), Traffic()
+    matrix, traffic = long.chunk(0, 1600), Traffic()
     make_model("lda", **SETTINGS | {"method": "batch", "max_iter": 8}).fit(matrix, cluster=client, traffic=traffic)
     documents = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
     topics = 300 * 6 * 4  # bytes of the statistics

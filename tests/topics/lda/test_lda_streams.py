@@ -56,7 +56,7 @@ def test_a_large_model_fits_in_400_megabytes() -> None:
 
 def test_an_endless_stationary_stream_does_not_wear_the_model_out() -> None:
     stream = TopicStream(5200, vocabulary=400, topics=8, alpha=0.1, eta=0.05, length=50, seed=1)
-    corpus = stream.bags(0, 5200)
+    corpus = stream.chunk(0, 5200)
     held = corpus[5000:]
     lda = LDA(n_topics=8, alpha=0.1, eta=0.05, method=Online(chunk_size=50), random_state=0)
     perplexities = [lda.partial_fit(corpus[i : i + 50]).perplexity(held) for i in range(0, 5000, 50)]
@@ -66,8 +66,8 @@ def test_an_endless_stationary_stream_does_not_wear_the_model_out() -> None:
 
 def test_a_forgetting_model_follows_a_stream_whose_topics_change() -> None:
     stream = DriftingStream(8400, vocabulary=400, topics=6, alpha=0.1, eta=0.05, length=50, period=4000, seed=3)
-    corpus = stream.bags(0, 8000)
-    held = stream.bags(7800, 8000)
+    corpus = stream.chunk(0, 8000)
+    held = stream.chunk(7800, 8000)
     settings = {"n_topics": 6, "alpha": 0.1, "eta": 0.05, "chunk_size": 50, "random_state": 0}
     made = []
     for seed in range(3):
@@ -83,7 +83,7 @@ def test_a_forgetting_model_follows_a_stream_whose_topics_change() -> None:
 
 
 def test_what_was_learnt_weighs_half_after_a_half_life() -> None:
-    corpus = TopicStream(2000, vocabulary=100, topics=4, length=30, seed=2).bags(0, 2000)
+    corpus = TopicStream(2000, vocabulary=100, topics=4, length=30, seed=2).chunk(0, 2000)
     old, new = corpus[:1000].toarray(), corpus[1000:].toarray()
     old[:, 50:] = new[:, :50] = 0  # no words in common
     lda = LDA(n_topics=4, method=Online(half_life=1000, chunk_size=100), random_state=0, dtype="float64").partial_fit(
@@ -97,7 +97,7 @@ def test_what_was_learnt_weighs_half_after_a_half_life() -> None:
 
 
 def test_what_is_forgotten_is_replaced_by_noise_in_proportion_to_the_topics() -> None:
-    corpus = TopicStream(400, vocabulary=300, topics=4, length=30, seed=2).bags(0, 400)
+    corpus = TopicStream(400, vocabulary=300, topics=4, length=30, seed=2).chunk(0, 400)
     unseen = np.asarray(corpus[300:].sum(axis=0)).ravel() == 0
     patterns = []
     for seed in (0, 1):

@@ -94,7 +94,7 @@ def test_any_number_of_workers_gives_similar_documents(
         with cluster_of(workers) as client:  # as many jobs as workers: p models
             settings = SETTINGS | {"chunks_per_job": -(-30 // workers)}
             model = LSA(method="one_pass", **settings).fit(STREAM, cluster=client)
-        made.append(pairwise_matrix(model.transform(STREAM.bags(0, 300)), measure="cosine"))
+        made.append(pairwise_matrix(model.transform(STREAM.chunk(0, 300)), measure="cosine"))
     for other in made[1:]:
         assert np.sqrt(np.mean((other - made[0]) ** 2)) < 0.005
 
@@ -102,7 +102,7 @@ def test_any_number_of_workers_gives_similar_documents(
 def test_jobs_of_any_size_give_similar_documents(client: Any) -> None:
     from textmill.vectors import pairwise_matrix
 
-    documents = STREAM.bags(0, 300)
+    documents = STREAM.chunk(0, 300)
     made = []
     for per_job in (2, 8, 30):
         model = LSA(method="one_pass", **SETTINGS | {"chunks_per_job": per_job}).fit(STREAM, cluster=client)
