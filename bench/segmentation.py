@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 import re
-import tarfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,24 +26,20 @@ import numpy as np
 
 from bench._corpora import texts
 from bench.harness import Job, Options
-from textmill.corpus import read_choi
+from papers.scalable_semantics.baselines import EveryGap, Fixed, NoBoundary, Random
+from papers.scalable_semantics.building import concatenations
+from papers.scalable_semantics.passages import choi_texts, passages
 from textmill.tasks.segmentation import (
     C99,
     Chunker,
-    EveryGap,
-    Fixed,
     Hearst,
     LSITiling,
     MaximumProbability,
-    NoBoundary,
-    Random,
     Reference,
     Segmenter,
     TextTiling,
     TopicSegmenter,
-    concatenations,
     evaluate_segmenters,
-    reference_of,
 )
 from textmill.topics import LSA
 from textmill.vectors import TextVectorizer, Weighting
@@ -81,7 +76,7 @@ LONG: dict[str, tuple[Segmenter, bool, float]] = {
 
 
 def jobs(options: Options) -> list[Job]:
-    text = "\n\n".join(passages())
+    text = "\n\n".join(passages(_data()))
     short = _paragraphs(text, 2_000 if options.quick else 20_000)
     long = " ".join((text + text).split()[: 5_000 if options.quick else 51_549])
     rows = [
@@ -178,52 +173,8 @@ def _misses(options: Options, name: str) -> float:
 def references(title: str, quick: bool) -> list[Reference]:
     """Texts with known segments."""
     if title.startswith("Choi"):
-        paths = sorted((_data() / "segmentation-choi").rglob("*.ref"))[:: 20 if quick else 1]
-        return [reference_of(["\n".join(sentences) for sentences in read_choi(path)]) for path in paths]
-    return concatenations(passages(), 14 if quick else 140)
-
-
-@cache
-def passages() -> list[str]:
-    """Thirty passages of different kinds."""
-    random = np.random.default_rng(5)
-    found = []
-    with tarfile.open(_data() / "brown" / "brown.tar.gz") as archive:
-        names = sorted(member.name for member in archive.getmembers() if re.search(r"/c[a-r]\d\d$", member.name))
-        groups = sorted({name[-3] for name in names})
-        chosen = [str(random.choice([name for name in names if name[-3] == group])) for group in groups]
-        for name in [*chosen, *map(str, random.choice(names, 4, replace=False))]:
-            file: Any = archive.extractfile(name)
-            found.append(re.sub(r"(\S+)/\S+", r"\1", file.read().decode("latin-1")).replace("\t", ""))
-    for language in ("ces", "nld", "deu", "fra", "fin"):
-        path = sorted((_data() / "language" / "udhr").glob(f"{language}*"))[0]
-        found.append(path.read_text(encoding="utf-8"))
-    for name in ("books-positive", "dvd-negative", "kitchen_housewares-positive"):
-        source = (_data() / "reviews" / f"{name}.review").read_text(encoding="utf-8", errors="replace")
-        reviews = re.findall(r"<review_text>(.*?)</review_text>", source, re.DOTALL)
-        found.append("\n\n".join(review.strip() for review in reviews[:18]))
-    found.append(_abstracts())
-    letters = np.array(list("abcdefghijklmnopqrstuvwxyz|1l~"))
-    found.append(
-        "".join(str(random.choice(letters)) if c.isalpha() and random.random() < 0.12 else c for c in found[3])
-    )
-    found.append("\n".join("  ".join(f"{n:5d}" for n in random.integers(0, 10**4, 8)) for _ in range(250)))
-    return found
-
-
-def _abstracts() -> str:
-    sentences, words = [], []
-    for line in (_data() / "jnlpba" / "train.iob2").read_text(encoding="utf-8").splitlines():
-        if line.startswith("###"):
-            continue
-        if line:
-            words.append(line.split("\t")[0])
-        elif words:
-            sentences.append(" ".join(words))
-            words = []
-        if len(sentences) == 150:
-            break
-    return "\n".join(sentences)
+        return choi_texts(_data())[:: 20 if quick else 1]
+    return concatenations(passages(_data()), 14 if quick else 140)
 
 
 def _paragraphs(text: str, tokens: int) -> str:

@@ -156,7 +156,6 @@ COMMANDS = {
         parse train {} --l1 1 -o out.mill
         polarity human {}
         segment evaluate {}
-        segment sweep {}
         tag compare {} {}
         tag evaluate {}
         topics import {} -o out.mill --from lda-c
@@ -252,7 +251,6 @@ ELSEWHERE = {
     "readability evaluate": "reads as `readability train`, many times",
     "readability compare": "reads as `readability train`, many times",
     "readability select": "reads as `readability train`, many times",
-    "segment build": "reads as `segment text`",
 }
 CASES = [(kind, line.strip()) for kind, lines in COMMANDS.items() for line in lines.splitlines() if line.strip()]
 TABLES = ("jsonl", "csv", "tsv", "parquet")

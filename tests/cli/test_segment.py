@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from textmill.cli.app import app
+from textmill.corpus import write_choi
 
 MILL, SKY = "The mill wheel grinds grain. ", "A planet orbits its star. "
 TEXT = MILL * 8 + SKY * 8
@@ -81,38 +82,20 @@ def test_chunks_can_be_indexed(run, tmp_path):
     assert all(row["title"] == "T" and TEXT[row["begin"] : row["end"]] == row["text"] for row in rows)
 
 
-def test_built_texts_are_scored(run, tmp_path):
-    for name, text in {"a": MILL * 9, "b": SKY * 9, "c": "The ship sails the sea. " * 9}.items():
-        (tmp_path / f"{name}.txt").write_text(text)
-    built = run("build", "a.txt", "b.txt", "c.txt", "-o", "built", "--texts", "4", "--segments", "2-3")
-    assert built.exit_code == 0, built.output
-    assert len(list((tmp_path / "built").iterdir())) == 4
-    rows = [line.split("\t") for line in run("evaluate", "built", "--method", "auto,none").stdout.splitlines()]
+def test_texts_with_known_segments_are_scored(run, tmp_path):
+    (tmp_path / "built").mkdir()
+    parts = [[MILL.strip()] * 9, [SKY.strip()] * 9, ["The ship sails the sea."] * 9]
+    for number, some in enumerate([parts[:2], parts[1:], parts]):
+        write_choi(some, tmp_path / "built" / f"{number}.ref")
+    rows = [line.split("\t") for line in run("evaluate", "built", "--method", "auto,hearst").stdout.splitlines()]
     measures = ["window_diff", "window_diff_sd", "pk", "pk_sd", "precision", "recall", "f1"]
     assert rows[0] == ["method", "texts", *measures, "segments", "true_segments"]
-    assert rows[2][-5:] == ["0.000", "0.000", "0.000", "1.0", rows[1][-1]]
+    assert rows[1][1] == "3"
+    assert float(rows[1][-1]) == pytest.approx(7 / 3, abs=0.05)
     assert float(rows[1][2]) < float(rows[2][2])
-    json.loads(run("evaluate", "built", "--method", "none", "--json", "--plot", "s.svg", "--report", "s.html").stdout)
+    json.loads(run("evaluate", "built", "--method", "auto", "--json", "--plot", "s.svg", "--report", "s.html").stdout)
     assert (tmp_path / "s.svg").exists()
     assert (tmp_path / "s.html").exists()
-    swept = run("sweep", "built", "--most", "3").stdout.splitlines()
-    assert len(swept) == 1 + 2 * 3
-    beginnings = run(
-        "build",
-        "a.txt",
-        "b.txt",
-        "-o",
-        "short",
-        "--kind",
-        "beginnings",
-        "--segments",
-        "2",
-        "--texts",
-        "2",
-        "--sentences",
-        "3-4",
-    )
-    assert beginnings.exit_code == 0, beginnings.output
 
 
 def test_the_tree_of_cuts_goes_from_the_weakest_boundary_to_the_strongest(run, tmp_path):
@@ -158,7 +141,6 @@ def test_dimensions_are_a_number_or_a_way_to_choose_it(run, dimensions):
         (["text", "volume.txt", "--method", "c99-latent", "--dimensions", "auto"], "must be a number, got 'auto'"),
         (["text", "volume.txt", "--background", "volume.txt"], "add --method lsitiling"),
         (["text", "volume.txt", "--method", "lsitiling", "--background", "volume.txt"], "not a textmill model"),
-        (["build", "volume.txt", "-o", "x", "--segments", "many"], "--segments must be a number or a range"),
         (["text", "nowhere.txt"], "No such file"),
         (["evaluate", "empty"], "the folder has no files"),
         (["text", "volume.txt", "--method", "magic"], "method must be one of"),

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 import pytest
 
+from papers.scalable_semantics.baselines import Fixed
 from textmill.tasks.segmentation import METHODS, Chunker, segmenter_of
 
 SUBJECTS = (
@@ -15,7 +16,7 @@ SUBJECTS = (
     ["ship", "harbor", "sail", "captain", "rope", "anchor", "storm", "cargo", "deck", "lighthouse"],
     ["court", "judge", "law", "witness", "trial", "jury", "appeal", "verdict", "prison", "lawyer"],
 )
-CUTTING = [method for method in ("auto", *METHODS) if method != "none"]
+CUTTING = ["auto", *METHODS]
 
 
 def sentences_of(count: int, seed: int = 0) -> list[str]:
@@ -60,15 +61,15 @@ def test_lines_that_are_sentences_are_kept_whole(method: str) -> None:
 
 def test_text_without_marks_is_cut_where_the_method_says() -> None:
     transcript = " ".join(word for part in SUBJECTS for word in part * 12)
-    cut = segmenter_of("fixed", n_tokens=100).segment(transcript)
+    cut = Fixed(n_tokens=100).segment(transcript)
     assert cut.boundaries.tolist() == [100, 200, 300, 400]
     mixed = "A first sentence of five words. " + transcript + ". And a last sentence."
-    assert len(segmenter_of("fixed", n_tokens=100).segment(mixed)) > 3
+    assert len(Fixed(n_tokens=100).segment(mixed)) > 3
 
 
 def test_boundaries_stay_where_the_method_puts_them_if_that_is_asked_for() -> None:
     text = " ".join(sentences_of(40))
-    free = segmenter_of("fixed", n_tokens=50).segment(text, snap=None)
+    free = Fixed(n_tokens=50).segment(text, snap=None)
     assert free.boundaries[:3].tolist() == [50, 100, 150]
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Jobs, JsonLines, Seed
-from textmill.cli._outputs import figure_option, folder_option, further_output, output_option
+from textmill.cli._options import Jobs, JsonLines
+from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
 
@@ -24,7 +24,7 @@ _HEADERS = {
     "tree": "id\tsegments\ttoken\tbegin\tdissimilarity\tending\tbeginning",
 }
 
-_METHODS = "auto, lsitiling, optimal, texttiling, hearst, c99, c99-latent, probability, fixed, random, none or all"
+_METHODS = "auto, lsitiling, optimal, texttiling, hearst, c99, c99-latent or probability"
 _Method = Annotated[str, typer.Option(help=f"How to cut: {_METHODS}.")]
 _MinTokens = Annotated[int, typer.Option(help="Smallest number of tokens of a segment.")]
 _MaxTokens = Annotated[int | None, typer.Option(help="Largest number of tokens of a segment.")]
@@ -160,7 +160,7 @@ def evaluate(
     references: _References,
     methods: Annotated[
         str, typer.Option("--method", metavar="NAMES", help=f"Methods, separated by commas: {_METHODS}.")
-    ] = "auto,probability,c99,lsitiling,texttiling,hearst,fixed,random,none,all",
+    ] = "auto,probability,c99,lsitiling,texttiling,hearst",
     number_given: Annotated[
         bool, typer.Option("--number-given", help="Tell the methods how many segments each text has.")
     ] = False,
@@ -207,83 +207,6 @@ def evaluate(
         table.row(**one.to_json())
 
 
-@app.command()
-def sweep(
-    references: _References,
-    most: Annotated[int, typer.Option(help="Largest number of dimensions to try.")] = 20,
-    plot: Annotated[Path | None, figure_option("Draw WindowDiff by the number of dimensions.")] = None,
-    plot_best: Annotated[
-        Path | None, figure_option("Draw a map of the best numbers of dimensions by number of segments.")
-    ] = None,
-    plot_strategies: Annotated[
-        Path | None, figure_option("Draw ways to choose the number of dimensions, by number of segments.")
-    ] = None,
-    encoding: Annotated[str, typer.Option(help="Encoding of the texts.")] = "utf-8",
-    jobs: Jobs = None,
-    json: JsonLines = False,
-) -> None:
-    """Print the WindowDiff of LSITiling for every number of dimensions, the number of segments given.
-
-    Example: textmill segment sweep choi/ --most 30 --plot sweep.svg
-    """
-    from textmill.tasks import segmentation as task
-
-    result = task.sweep_dimensions(list(_references(references, encoding)), most=most, n_jobs=jobs)
-    pictures = [(task.draw_sweep, plot), (task.draw_best_dimensions, plot_best)]
-    for draw, path in [*pictures, (task.draw_strategies, plot_strategies)]:
-        if path is not None:
-            from textmill.plot import save
-
-            save(draw(result), path)
-    table = Printed({"segments": "", "dimensions": "", "window_diff": ".3f", "best": ""}, json=json)
-    best = result.best()
-    for m, row in zip(result.n_segments.tolist(), result.scores, strict=True):
-        for d, score in zip(result.dimensions.tolist(), row.tolist(), strict=True):
-            table.row(segments=m, dimensions=d, window_diff=score, best=best[m] == d)
-
-
-@app.command()
-@with_options
-def build(
-    sources: Annotated[list[str], typer.Argument(metavar="INPUT...", help="Documents: files or folders, - for stdin.")],
-    output: Annotated[Path, folder_option("The folder to write the texts to, in Choi's format.")],
-    kind: Annotated[
-        str, typer.Option(help="What to put together: passages (whole documents) or beginnings (first sentences).")
-    ] = "passages",
-    texts: Annotated[int, typer.Option(help="Number of texts to make.")] = 100,
-    segments: Annotated[
-        str, typer.Option(metavar="N-M", help="Number of segments of a text; for beginnings one number.")
-    ] = "1-14",
-    sentences: Annotated[str, typer.Option(metavar="N-M", help="Number of sentences of a beginning.")] = "3-11",
-    *,
-    reading: Reading,
-    seed: Seed = 0,
-) -> None:
-    """Make texts with known segments from documents, to try methods on.
-
-    Example: textmill segment build news.jsonl -o built/ --kind beginnings --segments 10 --texts 50
-    """
-    from textmill.corpus import write_choi
-    from textmill.model import check_choice
-    from textmill.readable import counted
-    from textmill.tasks import segmentation as task
-
-    check_choice("kind", kind, ["passages", "beginnings"])
-    documents = [document.text for document in reading.documents(sources) if document.text.strip()]
-    low, high = _range("--segments", segments)
-    if kind == "passages":
-        built = task.concatenations(documents, texts, segments=(low, min(high, len(documents))), random_state=seed)
-    else:
-        built = task.beginnings(
-            documents, texts, sentences=_range("--sentences", sentences), n_segments=high, random_state=seed
-        )
-    output.mkdir(parents=True, exist_ok=True)
-    for i, reference in enumerate(built, 1):
-        cut = task.Segments(reference.text, reference.boundaries)
-        write_choi([_lines(segment) for segment in cut], output / f"{i:04d}.ref")
-    typer.echo(f"{output}: {counted(len(built), 'texts')}")
-
-
 def _segmenter(method: str, dimensions: str | None, background: Path | None, weight: float) -> Any:
     """The segmenter of a name, with the options that it has."""
     from textmill.cli._topic_options import load_model
@@ -322,21 +245,6 @@ def _language_segmenter(wanted: bool) -> Any:
     from textmill.tasks.language import LanguageSegmenter
 
     return LanguageSegmenter()
-
-
-def _lines(segment: str) -> list[str]:
-    from textmill.corpus import split_sentences
-
-    return [sentence for line in segment.split("\n") for sentence in split_sentences(line)]
-
-
-def _range(option: str, text: str) -> tuple[int, int]:
-    from textmill.errors import DataError
-
-    low, dash, high = text.partition("-")
-    if not low.isdecimal() or (dash and not high.isdecimal()):
-        raise DataError(f"{option} must be a number or a range such as 3-11, got {text!r}")
-    return int(low), int(high or low)
 
 
 def _texts(sources: list[str], reading: Any) -> Iterator[tuple[str, str]]:

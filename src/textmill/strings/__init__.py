@@ -6,6 +6,7 @@ alignment       the explanation of a score
 characters      edit distances and the Jaro family
 bags            overlap, Jaccard, Dice, cosine, TF-IDF cosine
 second_level    Monge-Elkan, Soft-TFIDF, Meta-Levenshtein, assignment
+sounds          a rough code of how a word sounds
 word_matchings  which words of two strings are matched
 optima          all best alignments where there are several
 contexts        similarity by neighbors
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from textmill.strings.pairs import Pairs
     from textmill.strings.scored_join import Prepared
     from textmill.strings.second_level import Assignment, Greedy, Ml, MongeElkan, SoftTfIdf
+    from textmill.strings.sounds import sound_code
 
 __all__ = [
     "DEFAULT_MEASURE",
@@ -113,6 +115,7 @@ __all__ = [
     "one_to_one",
     "parse_measure",
     "places_in",
+    "sound_code",
     "spans_of",
 ]
 
@@ -137,5 +140,6 @@ __getattr__, __dir__ = deferred(
         "pairs": "Pairs",
         "scored_join": "Prepared",
         "second_level": "Assignment Greedy Ml MongeElkan SoftTfIdf",
+        "sounds": "sound_code",
     },
 )

@@ -6,6 +6,7 @@ import pytest
 
 from textmill.errors import DataError
 from textmill.metrics import EditCounts
+from textmill.strings import sound_code
 from textmill.tasks.voicemail import (
     Message,
     NumberGrammar,
@@ -13,7 +14,6 @@ from textmill.tasks.voicemail import (
     VoicemailGenerator,
     describe_messages,
     parse_message,
-    sound_code,
     spoken_sentences,
 )
 from textmill.tasks.voicemail.productions import People, read_productions

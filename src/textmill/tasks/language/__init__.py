@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         build_corpus,
         build_documents,
         build_tests,
-        length_class,
         page_text,
         repeated_once,
         strip_accents,
@@ -101,7 +100,6 @@ __all__ = [
     "evaluate_segments",
     "language_shares",
     "languages_page",
-    "length_class",
     "page_text",
     "patch_lines",
     "read_labeled",
@@ -121,7 +119,7 @@ __getattr__, __dir__ = deferred(
     {
         "answers": "LanguageAnswer LanguageScores RelativeAccepted WordEvidence",
         "baselines": "CommonWordsIdentifier InterpolatedIdentifier MarkovIdentifier PPMIdentifier RankOrderIdentifier",
-        "builders": "build_corpus build_documents build_tests length_class page_text repeated_once strip_accents",
+        "builders": "build_corpus build_documents build_tests page_text repeated_once strip_accents",
         "counts": "LanguageCounts words_of",
         "editing": "WordChange apply_patch diff_models dump_lines patch_lines with_lists",
         "evaluation": "LanguageEvaluation TokenCounts describe_evaluation evaluate_languages evaluate_segments "

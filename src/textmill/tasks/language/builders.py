@@ -16,32 +16,13 @@ from textmill.corpus import split_sentences
 from textmill.errors import DataError
 from textmill.model import StringTable
 
-__all__ = [
-    "LENGTH_CLASSES",
-    "build_corpus",
-    "build_documents",
-    "build_tests",
-    "length_class",
-    "page_text",
-    "repeated_once",
-    "strip_accents",
-]
+__all__ = ["build_corpus", "build_documents", "build_tests", "page_text", "repeated_once", "strip_accents"]
 
-LENGTH_CLASSES = ("single", "small", "medium", "large")
 _WORDS = {"small": (2, 5), "medium": (6, 50), "large": (51, 120)}
 _HIDDEN = re.compile(r"<(script|style|noscript|template)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _BLOCK = re.compile(
     r"</?(?:p|div|li|ul|ol|td|tr|table|h\d|br|nav|section|header|footer|option|select|title)\b[^>]*>", re.I
 )
-
-
-def length_class(n_words: int) -> str:
-    """The class of a text by its number of words.
-
-    >>> [length_class(words) for words in (1, 5, 6, 51)]
-    ['single', 'small', 'medium', 'large']
-    """
-    return "single" if n_words < 2 else "small" if n_words < 6 else "medium" if n_words <= 50 else "large"
 
 
 def build_corpus(

@@ -18,18 +18,30 @@ from typing import Any
 
 from textmill.errors import DataError
 from textmill.metrics import Confusion, LabelCounts
-from textmill.tasks.language.builders import LENGTH_CLASSES, length_class
 from textmill.tasks.language.identifier import LanguageIdentifier
 from textmill.tasks.language.segmenter import LanguageSegmenter
 
 __all__ = [
+    "LENGTH_CLASSES",
     "LanguageEvaluation",
     "TokenCounts",
     "describe_evaluation",
     "evaluate_languages",
     "evaluate_segments",
+    "length_class",
     "throughput",
 ]
+
+LENGTH_CLASSES = ("single", "small", "medium", "large")
+
+
+def length_class(n_words: int) -> str:
+    """Return the class of a text by its number of words.
+
+    >>> [length_class(words) for words in (1, 5, 6, 51)]
+    ['single', 'small', 'medium', 'large']
+    """
+    return "single" if n_words < 2 else "small" if n_words < 6 else "medium" if n_words <= 50 else "large"
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.tables import Rows
 from textmill.tasks.readability.documents import AnnotatedText
+from textmill.tasks.readability.features import subgroups
 from textmill.tasks.readability.grader import ReadabilityGrader
-from textmill.tasks.readability.selection import subgroups
 
 __all__ = ["FeatureShare", "HardSentence", "explain_groups", "hardest_sentences"]
 

@@ -39,8 +39,19 @@ from textmill.tasks.readability.formulas import FORMULAS, TextCounts
 from textmill.tasks.readability.layers import Layers
 from textmill.tasks.readability.wordnet import WordNet
 
-__all__ = ["FEATURES", "GROUPS", "Feature", "FeatureTable", "chosen_features", "grows_with_length", "static_features"]
+__all__ = [
+    "FEATURES",
+    "GROUPS",
+    "Feature",
+    "FeatureTable",
+    "chosen_features",
+    "grows_with_length",
+    "static_features",
+    "subgroup_of",
+    "subgroups",
+]
 
+_PARTED = ("pos", "parse", "lm", "relative", "external")  # groups that fall into parts
 POS_CLASSES = ("nouns", "verbs", "adjectives", "adverbs", "prepositions", "content", "function")
 PHRASES = ("SBAR", "NP", "VP", "PP")
 
@@ -368,3 +379,22 @@ def _parse(layers: Layers) -> dict[str, Floats]:
     values["tree.words"] = _ratio(layers.n_words, trees)
     values["tree.clauses"] = _ratio(clauses, trees)
     return values
+
+
+def subgroups(names: Sequence[str]) -> list[str]:
+    """Return the groups of features in their order, each once; see `subgroup_of`.
+
+    >>> subgroups(["pos.nouns.share", "pos.nouns.types", "shallow.words", "lm.words.easy.1"])
+    ['pos.nouns', 'shallow', 'lm.words']
+    """
+    return list(dict.fromkeys(subgroup_of(name) for name in names))
+
+
+def subgroup_of(name: str) -> str:
+    """Return the group of a feature: the first two parts of its name for groups that fall into parts, else the first.
+
+    >>> subgroup_of("pos.nouns.share"), subgroup_of("shallow.words")
+    ('pos.nouns', 'shallow')
+    """
+    parts = name.split(".")
+    return ".".join(parts[:2]) if parts[0] in _PARTED and len(parts) > 2 else parts[0]

@@ -10,10 +10,9 @@ from textmill import plot
 from textmill.arrays import Floats
 from textmill.report import Report
 from textmill.tables import Rows
-from textmill.tasks.readability.features import FeatureTable
+from textmill.tasks.readability.features import FeatureTable, subgroups
 from textmill.tasks.readability.preparation import PreparedTexts
 from textmill.tasks.readability.protocol import ComparedSet, CrossValidated
-from textmill.tasks.readability.selection import subgroups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

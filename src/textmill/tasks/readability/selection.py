@@ -27,14 +27,13 @@ from textmill.model import check_choice, check_range
 from textmill.progress import track
 from textmill.selection import deal_groups
 from textmill.tables import Rows, Table
-from textmill.tasks.readability.features import FeatureTable
+from textmill.tasks.readability.features import FeatureTable, subgroup_of, subgroups
 from textmill.tasks.readability.learners import LevelLearner
 
-__all__ = ["GroupStep", "NestedSelection", "add_one_best", "feature_filter", "merit", "select_nested", "subgroups"]
+__all__ = ["GroupStep", "NestedSelection", "add_one_best", "feature_filter", "merit", "select_nested"]
 
 METHODS = ("groups", "filter", "none")
 _BINS, _STALE = 10, 5
-_PARTED = ("pos", "parse", "lm", "relative", "external")  # groups that fall into parts
 
 
 class GroupStep(NamedTuple):
@@ -70,20 +69,6 @@ class NestedSelection(Table):
         )
 
 
-def subgroups(names: Sequence[str]) -> list[str]:
-    """Return the groups that add-one-best adds: the first two parts of names, of perplexities and POS, else the first.
-
-    >>> subgroups(["pos.nouns.share", "pos.nouns.types", "shallow.words", "lm.words.easy.1"])
-    ['pos.nouns', 'shallow', 'lm.words']
-    """
-    return list(dict.fromkeys(_subgroup(name) for name in names))
-
-
-def _subgroup(name: str) -> str:
-    parts = name.split(".")
-    return ".".join(parts[:2]) if parts[0] in _PARTED and len(parts) > 2 else parts[0]
-
-
 def add_one_best(
     table: FeatureTable,
     level: Ints,
@@ -95,7 +80,7 @@ def add_one_best(
 ) -> Rows[GroupStep]:
     """Add groups of features, the best first, as long as the cross-validated accuracy rises."""
     there = [name for name in table.names if name not in set(table.missing())]
-    left = {group: [name for name in there if _subgroup(name) == group] for group in subgroups(there)}
+    left = {group: [name for name in there if subgroup_of(name) == group] for group in subgroups(there)}
     folds = deal_groups(groups, n_folds, random_state=random_state)
     names: list[str] = []
     steps: list[GroupStep] = []
@@ -246,4 +231,4 @@ def _chosen(
     if method == "none":
         return there
     wanted = {step.group for step in add_one_best(table, level, groups, learner, random_state=random_state)}
-    return [name for name in there if _subgroup(name) in wanted]
+    return [name for name in there if subgroup_of(name) in wanted]

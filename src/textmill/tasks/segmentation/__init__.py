@@ -5,7 +5,6 @@ stability     how fine a text is to be cut: the granularity at which little chan
 tiling        TextTiling, LSITiling, Hearst: minima of a signal over the gaps, or the optimum in a latent space
 c99           C99: ranks of the similarities of sentences
 probability   MaximumProbability: the cut that makes the words most probable
-baselines     Fixed, Random, NoBoundary, EveryGap
 segmenter     what all of them share: limits of length, snapping, cuts given in advance
 segments      a text cut into segments, in every form
 chunks        Chunker: chunks of at most n tokens
@@ -13,8 +12,8 @@ streams       a text of any length, in bounded memory
 signals       similarities across gaps, smoothing, minima, depths
 rules         which gaps are boundaries
 texts         a text as numbered words
-building      texts with known boundaries
-evaluation    scores of segmenters, sweeps of dimensions
+building      a text with known boundaries
+evaluation    scores of segmenters
 pages         pictures and pages
 """
 
@@ -24,25 +23,11 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.segmentation.automatic import METHODS, TopicSegmenter, segmenter_of
-    from textmill.tasks.segmentation.baselines import EveryGap, Fixed, NoBoundary, Random
-    from textmill.tasks.segmentation.building import Reference, beginnings, concatenations, reference_of
+    from textmill.tasks.segmentation.building import Reference, reference_of
     from textmill.tasks.segmentation.c99 import C99
     from textmill.tasks.segmentation.chunks import Chunk, Chunker
-    from textmill.tasks.segmentation.evaluation import (
-        SegmentationScores,
-        Sweep,
-        evaluate_segmenters,
-        sweep_dimensions,
-    )
-    from textmill.tasks.segmentation.pages import (
-        draw_best_dimensions,
-        draw_scores,
-        draw_segments,
-        draw_strategies,
-        draw_sweep,
-        scores_page,
-        segments_page,
-    )
+    from textmill.tasks.segmentation.evaluation import SegmentationScores, evaluate_segmenters
+    from textmill.tasks.segmentation.pages import draw_scores, draw_segments, scores_page, segments_page
     from textmill.tasks.segmentation.probability import MaximumProbability
     from textmill.tasks.segmentation.segmenter import Precut, Segmenter
     from textmill.tasks.segmentation.segments import Segments
@@ -55,36 +40,25 @@ __all__ = [
     "METHODS",
     "Chunk",
     "Chunker",
-    "EveryGap",
-    "Fixed",
     "Hearst",
     "LSITiling",
     "MaximumProbability",
-    "NoBoundary",
     "Precut",
-    "Random",
     "Reference",
     "SegmentationScores",
     "Segmenter",
     "Segments",
-    "Sweep",
     "TextTiling",
     "TokenizedText",
     "TopicSegmenter",
-    "beginnings",
-    "concatenations",
-    "draw_best_dimensions",
     "draw_scores",
     "draw_segments",
-    "draw_strategies",
-    "draw_sweep",
     "evaluate_segmenters",
     "reference_of",
     "scores_page",
     "segment_stream",
     "segmenter_of",
     "segments_page",
-    "sweep_dimensions",
     "tokenized",
 ]
 
@@ -92,12 +66,11 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "automatic": "METHODS TopicSegmenter segmenter_of",
-        "baselines": "EveryGap Fixed NoBoundary Random",
-        "building": "Reference beginnings concatenations reference_of",
+        "building": "Reference reference_of",
         "c99": "C99",
         "chunks": "Chunk Chunker",
-        "evaluation": "SegmentationScores Sweep evaluate_segmenters sweep_dimensions",
-        "pages": "draw_best_dimensions draw_scores draw_segments draw_strategies draw_sweep scores_page segments_page",
+        "evaluation": "SegmentationScores evaluate_segmenters",
+        "pages": "draw_scores draw_segments scores_page segments_page",
         "probability": "MaximumProbability",
         "segmenter": "Precut Segmenter",
         "segments": "Segments",

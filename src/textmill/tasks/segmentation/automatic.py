@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any
 
 from textmill.model import check_choice, check_range
-from textmill.tasks.segmentation.baselines import EveryGap, Fixed, NoBoundary, Random
 from textmill.tasks.segmentation.c99 import C99
 from textmill.tasks.segmentation.probability import MaximumProbability
 from textmill.tasks.segmentation.segmenter import Proposal, Segmenter, gaps_of, unit_similarities
@@ -33,10 +32,6 @@ METHODS: dict[str, Callable[..., Segmenter]] = {
     "c99": C99,
     "c99-latent": lambda **options: C99(**{"n_dimensions": 20} | options),
     "probability": MaximumProbability,
-    "fixed": Fixed,
-    "random": Random,
-    "none": NoBoundary,
-    "all": EveryGap,
 }
 
 
@@ -75,8 +70,8 @@ class TopicSegmenter(Segmenter):
 def segmenter_of(method: str, **options: Any) -> Segmenter:
     """The segmenter of a name: "auto" or one of `METHODS`.
 
-    >>> segmenter_of("fixed", n_tokens=100)
-    Fixed(n_tokens=100)
+    >>> segmenter_of("c99", neighborhood=9)
+    C99(neighborhood=9)
     """
     check_choice("method", method, ["auto", *METHODS])
     return TopicSegmenter(**options) if method == "auto" else METHODS[method](**options)

@@ -1,7 +1,6 @@
 """Segmenters on texts with known segments: WindowDiff and P_k, by number of segments, beside the two extremes.
 
-For each text the window is half the mean length of its true segments; figures are means over texts. `sweep` tries
-every number of dimensions of a latent space from one decomposition for each text, the number of segments given.
+For each text the window is half the mean length of its true segments; figures are means over texts.
 References: Pevzner & Hearst (2002); Beeferman, Berger & Lafferty (1999).
 """
 
@@ -19,13 +18,9 @@ from textmill.errors import DataError
 from textmill.metrics import Segmentation, boundary_counts, pk, window_diff
 from textmill.model import check_range, effective_jobs
 from textmill.tasks.segmentation.building import Reference
-from textmill.tasks.segmentation.rules import choose_gaps
-from textmill.tasks.segmentation.segmenter import Segmenter, gaps_of
-from textmill.tasks.segmentation.signals import Contexts, gap_signal, smooth
+from textmill.tasks.segmentation.segmenter import Segmenter
 
-__all__ = ["SegmentationScores", "Sweep", "evaluate_segmenters", "sweep_dimensions"]
-
-_USUAL = 5  # dimensions
+__all__ = ["SegmentationScores", "evaluate_segmenters", "rate_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +70,9 @@ def evaluate_segmenters(
     `number_given` tells the segmenters how many segments there are; `tolerance` is how many tokens off a boundary may
     be for precision, recall and F1. A text without boundaries in which none is proposed has 1 for these.
 
-    >>> from textmill.tasks.segmentation import NoBoundary, reference_of
+    >>> from textmill.tasks.segmentation import TopicSegmenter, reference_of
     >>> references = [reference_of(["a b c d", "e f g h", "i j k l"])]
-    >>> [scores] = evaluate_segmenters({"none": NoBoundary()}, references)
+    >>> [scores] = evaluate_segmenters({"auto": TopicSegmenter()}, references)
     >>> scores.to_json()["window_diff"]
     0.4
     """
@@ -95,7 +90,7 @@ def evaluate_segmenters(
             near = boundary_counts(truth, proposed, tolerance=tolerance)
             right = not (near.hits or near.misses or near.false_alarms)
             places = [1.0] * 3 if right else [near.precision(), near.recall(), near.f()]
-            return [_rate(window_diff, truth, proposed), _rate(pk, truth, proposed), *places, len(proposed.masses)]
+            return [rate_of(window_diff, truth, proposed), rate_of(pk, truth, proposed), *places, len(proposed.masses)]
 
         with ThreadPoolExecutor(jobs) as pool:
             wd, p_k, precision, recall, f1, many = np.array(list(pool.map(one, references))).T
@@ -104,83 +99,10 @@ def evaluate_segmenters(
     return results
 
 
-def _rate(measure: Any, truth: Segmentation, proposed: Segmentation) -> float:
-    return float(measure(truth, proposed).rate) if truth.units > 1 else 0.0
+def rate_of(measure: Any, truth: Segmentation, proposed: Segmentation) -> float:
+    """Return a share of windows that disagree; none of a text of one token.
 
-
-@dataclass(frozen=True, eq=False)
-class Sweep:
-    """WindowDiff of every number of dimensions, for each true number of segments.
-
-    Attributes:
-        dimensions: Numbers of dimensions that were tried.
-        n_segments: True numbers of segments.
-        scores: Mean WindowDiff with the number of segments given, numbers of segments x dimensions.
-        deviations: Standard deviation over texts, of the same shape.
-        free: Mean WindowDiff of 5 dimensions with the number of segments not given, by number of segments.
+    >>> rate_of(window_diff, Segmentation.from_masses([2, 2]), Segmentation.from_masses([4])) > 0
+    True
     """
-
-    dimensions: Ints
-    n_segments: Ints
-    scores: Floats
-    deviations: Floats
-    free: Floats
-
-    def best(self) -> dict[int, int]:
-        """The best number of dimensions by true number of segments."""
-        return {
-            int(m): int(self.dimensions[np.argmin(row)]) for m, row in zip(self.n_segments, self.scores, strict=True)
-        }
-
-    def behind(self) -> Floats:
-        """How far each number of dimensions is behind the best one; NaN if by more than the deviation of the best."""
-        best = np.argmin(self.scores, axis=1)
-        rows = np.arange(len(best))
-        away = self.scores - self.scores[rows, best][:, None]
-        return np.where(away <= self.deviations[rows, best][:, None], away, np.nan)
-
-    def strategies(self) -> dict[str, Floats]:
-        """Ways to choose the number of dimensions: their mean WindowDiff by number of segments."""
-        rows, last = np.arange(len(self.n_segments)), len(self.dimensions) - 1
-        return {
-            "5, segments not given": self.free,
-            "5": self.scores[:, min(_USUAL - 1, last)],
-            "as many as segments": self.scores[rows, np.minimum(np.maximum(self.n_segments, 2) - 1, last)],
-            "best": self.scores.min(axis=1),
-        }
-
-
-def sweep_dimensions(
-    references: Sequence[Reference],
-    *,
-    most: int = 20,
-    sequence_tokens: int = 20,
-    context: int = 6,
-    n_jobs: int | None = None,
-) -> Sweep:
-    """Try 1 .. `most` dimensions on every text, the number of segments given, from one decomposition of each."""
-    check_range("most", most, at_least=1, whole=True)
-    if not references:
-        raise DataError("there are no texts with known segments to score on")
-
-    def one(reference: Reference) -> list[float]:
-        contexts = Contexts(reference.text, reference.text.sequences(sequence_tokens), context)
-        if not len(contexts.gaps):
-            whole = Segmentation.from_masses([len(reference.text)])
-            return [_rate(window_diff, reference.segmentation, whole)] * (most + 1)
-        vectors, _ = contexts.latent(max(most, _USUAL))
-
-        def rate(d: int, wanted: int | None) -> float:
-            gaps = gaps_of(contexts.gaps, smooth(gap_signal(contexts, vectors[:, :d]), 2, 1))
-            chosen = gaps.positions[choose_gaps(gaps, "depth", 1.0, wanted)]
-            return _rate(window_diff, reference.segmentation, Segmentation.from_boundaries(chosen, len(reference.text)))
-
-        return [rate(_USUAL, None), *(rate(d, reference.n_segments) for d in range(1, most + 1))]
-
-    with ThreadPoolExecutor(effective_jobs(n_jobs)) as pool:
-        rates = np.array(list(pool.map(one, references)))
-    true = np.array([reference.n_segments for reference in references])
-    numbers = np.unique(true)
-    means = np.array([rates[true == m].mean(axis=0) for m in numbers])
-    deviations = np.array([rates[true == m].std(axis=0) for m in numbers])
-    return Sweep(np.arange(1, most + 1), numbers, means[:, 1:], deviations[:, 1:], means[:, 0])
+    return float(measure(truth, proposed).rate) if truth.units > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Pictures and pages: the signal with its boundaries, the text in colors, figures of methods and of dimensions."""
+"""Pictures and pages: the signal with its boundaries, the text in colors, figures of methods."""
 
 from __future__ import annotations
 
@@ -10,19 +10,11 @@ import numpy as np
 from textmill import plot
 from textmill.report import Report
 from textmill.tasks.segmentation.building import Reference
-from textmill.tasks.segmentation.evaluation import SegmentationScores, Sweep
+from textmill.tasks.segmentation.evaluation import SegmentationScores
 from textmill.tasks.segmentation.segments import Segments
 from textmill.tasks.segmentation.tiling import TextTiling
 
-__all__ = [
-    "draw_best_dimensions",
-    "draw_scores",
-    "draw_segments",
-    "draw_strategies",
-    "draw_sweep",
-    "scores_page",
-    "segments_page",
-]
+__all__ = ["draw_scores", "draw_segments", "scores_page", "segments_page"]
 
 _EXCERPT = 300  # characters of a segment that a table shows
 _COLORED = 200_000  # characters of a text that is shown whole, in colors
@@ -89,43 +81,6 @@ def draw_scores(scores: Sequence[SegmentationScores]) -> Any:
         x_label="texts, best first",
         y_label="WindowDiff",
         title="Methods on all texts",
-    )
-
-
-def draw_sweep(sweep: Sweep) -> Any:
-    """WindowDiff by the number of dimensions, one line per number of segments."""
-    return plot.lines(
-        {
-            f"{m} segments": (sweep.dimensions.astype(float), row)
-            for m, row in zip(sweep.n_segments.tolist(), sweep.scores, strict=True)
-        },
-        x_label="dimensions",
-        y_label="WindowDiff",
-        title="How many dimensions",
-    )
-
-
-def draw_best_dimensions(sweep: Sweep) -> Any:
-    """The best numbers of dimensions by number of segments: those within one standard deviation of the best, the
-    darker the nearer."""
-    return plot.heat_map(
-        sweep.behind(),
-        x_label="dimensions",
-        y_label="segments",
-        title="WindowDiff behind the best number of dimensions",
-        columns=[str(d) for d in sweep.dimensions.tolist()],
-        rows=[str(m) for m in sweep.n_segments.tolist()],
-        color_map="Blues_r",
-    )
-
-
-def draw_strategies(sweep: Sweep) -> Any:
-    """Ways to choose the number of dimensions: WindowDiff by number of segments, one line per way."""
-    return plot.lines(
-        {name: (sweep.n_segments.astype(float), scores) for name, scores in sweep.strategies().items()},
-        x_label="true segments",
-        y_label="WindowDiff",
-        title="How many dimensions to take",
     )
 
 

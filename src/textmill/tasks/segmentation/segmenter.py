@@ -88,8 +88,8 @@ class Segmenter(Estimator):
             cuts: Characters before which the text is cut in any case, or what finds them: an object with
                 `segments(text)`, such as a `LanguageSegmenter`.
 
-        >>> from textmill.tasks.segmentation import Fixed, NoBoundary
-        >>> NoBoundary().segment("one two three four", cuts=Fixed(n_tokens=2)).boundaries.tolist()
+        >>> from textmill.tasks.segmentation import TopicSegmenter
+        >>> TopicSegmenter().segment("one two three four", cuts=[8]).boundaries.tolist()
         [2]
         """
         _check_limits(n_segments, min_tokens, max_tokens, reach)
@@ -121,9 +121,9 @@ class Segmenter(Estimator):
     def iterate(self, X: Iterable[str], *, n_jobs: int | None = None, **limits: Any) -> Iterator[Segments]:
         """The same one after the other, in order; only a few texts are read ahead.
 
-        >>> from textmill.tasks.segmentation import Fixed
-        >>> [len(cut) for cut in Fixed(n_tokens=2).iterate(iter(["a b c", "", "d e f g h"]))]
-        [2, 0, 3]
+        >>> from textmill.tasks.segmentation import TopicSegmenter
+        >>> [len(cut) for cut in TopicSegmenter().iterate(iter(["a b c", "", "d e"]))]
+        [1, 0, 1]
         """
         jobs = effective_jobs(n_jobs)
         if jobs == 1:

@@ -34,8 +34,8 @@ class Segments(Sequence[str]):
         gaps: Every gap that was looked at, with similarity and depth; None where a method has no such signal.
         method: Name of the method.
 
-    >>> from textmill.tasks.segmentation import Fixed
-    >>> cut = Fixed(n_tokens=4).segment("to be or not to be that is the question")
+    >>> from textmill.tasks.segmentation import TopicSegmenter
+    >>> cut = TopicSegmenter().segment("to be or not to be that is the question", cuts=[13, 27])
     >>> list(cut), cut.offsets.tolist(), cut.masses.tolist()
     (['to be or not ', 'to be that is ', 'the question'], [13, 27], [4, 4, 2])
     """

@@ -98,9 +98,10 @@ def segment_stream(
     which a segment is not held back any longer, 4 blocks and what is read ahead by default. `half_life` is the number
     of contexts after which an old one weighs half in the latent space of the stream, as many as a block has by default.
 
-    >>> from textmill.tasks.segmentation import Fixed
-    >>> list(segment_stream(Fixed(n_tokens=3), iter(["a b c ", "d e ", "f g"])))
-    ['a b c ', 'd e f ', 'g']
+    >>> from textmill.tasks.segmentation import TopicSegmenter
+    >>> mill, sky = "The mill wheel grinds grain. ", "A planet orbits its star. "
+    >>> [part.count(".") for part in segment_stream(TopicSegmenter(), iter([mill] * 8 + [sky] * 8))]
+    [8, 8]
     """
     check_range("chunk_size", chunk_size, at_least=1, whole=True)
     ahead = min(segmenter.horizon, 3 * chunk_size) if ahead is None else ahead

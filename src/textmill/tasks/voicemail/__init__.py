@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         message_texts,
         quantity,
     )
-    from textmill.tasks.voicemail.recognizer import RecognizerChannel, sound_code
+    from textmill.tasks.voicemail.recognizer import RecognizerChannel
     from textmill.tasks.voicemail.statistics import (
         SpanDistribution,
         VoicemailStatistics,
@@ -125,7 +125,6 @@ __all__ = [
     "read_contacts",
     "read_locale",
     "read_messages",
-    "sound_code",
     "span_errors",
     "spoken_sentences",
     "transduce",
@@ -145,7 +144,7 @@ __getattr__, __dir__ = deferred(
         "locale": "LOCALES Locale read_locale",
         "messages": "LABELS MarkedSpan Message caller_name parse_message read_messages write_messages",
         "numbers": "FoundNumbers NumberGrammar SpokenNumber format_number message_texts quantity",
-        "recognizer": "RecognizerChannel sound_code",
+        "recognizer": "RecognizerChannel",
         "statistics": "SpanDistribution VoicemailStatistics describe_messages draw_distribution",
         "streams": "NbestAnswer PartialText answer_nbest partial_texts",
         "taggers": "SpanTagger",

@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 from textmill.corpus import read_records
 from textmill.errors import DataError
-from textmill.strings import Matcher
+from textmill.strings import Matcher, sound_code
 from textmill.tasks.voicemail.answers import VoicemailAnswer
-from textmill.tasks.voicemail.recognizer import sound_code
 
 __all__ = ["Contact", "ContactMatch", "Contacts", "read_contacts"]
 

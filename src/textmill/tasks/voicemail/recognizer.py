@@ -14,36 +14,20 @@ Reference: Jansche & Abney (2002), section on recogniser output; Bacchiani (2001
 from __future__ import annotations
 
 import random
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from textmill.errors import DataError
 from textmill.model import check_range
+from textmill.strings import sound_code
 from textmill.tasks.voicemail.locale import read_locale
 from textmill.tasks.voicemail.messages import MarkedSpan, Message
 
-__all__ = ["RecognizerChannel", "sound_code"]
+__all__ = ["RecognizerChannel"]
 
 NAMES, NUMBERS = 3.0, 0.01
 SUBSTITUTED, DELETED = 0.65, 0.20  # the rest is inserted
-_SPELLED = {"ph": "f", "gh": "g", "kn": "n", "wr": "r", "ck": "k", "sch": "s", "ch": "s", "sh": "s", "th": "t"}
-_SOUNDS = str.maketrans("aeiouyhwbpfvcgjkqsxzdtlmnr", "........111122222222334556")
-
-
-def sound_code(word: str) -> str:
-    """How a word sounds, roughly: lips 1, throat and hiss 2, teeth 3, l 4, nose 5, r 6, vowels a point.
-
-    >>> sound_code("Caller") == sound_code("collar"), sound_code("Pat") == sound_code("bed"), sound_code("five")
-    (True, True, '1.1')
-    """
-    text = word.lower()
-    text = text.removesuffix("e") if len(text) > 3 else text
-    for written, sound in _SPELLED.items():
-        text = text.replace(written, sound)
-    text = re.sub(r"[^a-z]", "", text).translate(_SOUNDS)
-    return re.sub(r"(.)\1+", r"\1", text)
 
 
 class RecognizerChannel:

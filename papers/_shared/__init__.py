@@ -1,0 +1,1 @@
+"""What several papers share: the record of a table, and where real data stand."""
