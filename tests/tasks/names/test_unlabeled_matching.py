@@ -173,12 +173,27 @@ def test_fields_of_which_matches_share_too_few_are_named() -> None:
         FellegiSunter(fields=["team", "hall", "key:exact", "other"]).fit(RecordList.of(columns))
 
 
-def test_matches_that_chain_all_records_together_are_refused(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matches_that_chain_all_records_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fellegi_sunter, "find_parents", lambda halves, sizes: ([-1] * len(sizes), 1.0))
     monkeypatch.setattr(fellegi_sunter, "unlike_fields", lambda model: [False])
-    monkeypatch.setattr(fellegi_sunter, "_CHAINED", 1.1)
-    with pytest.raises(UndecidedError, match=r"matches contradict each other: .* would join \d+ records to one group"):
-        FellegiSunter(fields=FIELDS).fit(people.records)
+    cells = list(itertools.product(range(6), repeat=3))  # a record is like those of its row, its column, its floor
+    names = [f"{a * 7 + 3}{b} {a + 20 * b}" for a, b in itertools.product(range(6), repeat=2)]
+    columns = {f"field {v} {twice}": [names[cell[v] + 6 * v] for cell in cells] for v in range(3) for twice in (0, 1)}
+    with pytest.raises(UndecidedError, match=r"matches contradict each other: .* would join 216 records to one group"):
+        FellegiSunter(fields=[f"{name}:exact" for name in columns]).fit(RecordList.of(columns))
+
+
+def test_large_groups_are_no_contradiction_and_are_found_beyond_the_blocks() -> None:
+    made = generate_people(20, duplicates=0.98, errors=0.3, random_state=1)  # each with some sixty records
+    fields = ["forename", "surname", "street", "city", "born:exact"]
+    matcher = FellegiSunter(fields=fields, blocks=["born:exact", "street:exact"]).fit(made.records)
+    truth = true_pairs(made.clusters)
+    blocked = matcher.pairs(made.records, candidates=matcher.candidates(made.records))
+    among = set(zip(blocked.left.tolist(), blocked.right.tolist(), strict=True))
+    precision, recall = figures(matcher, made)
+    assert precision > 0.98
+    assert recall > 0.8
+    assert recall > len(among & truth) / len(truth) + 0.1
 
 
 def test_names_alone_are_compared_with_their_rivals() -> None:

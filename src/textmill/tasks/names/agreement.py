@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from textmill.arrays import Floats, Ints
 from textmill.model import effective_jobs
 from textmill.strings import parse_measure
-from textmill.tasks.names.records import Field, RecordList, plain_form
+from textmill.tasks.names.records import Field, RecordList, numbered_values
 
 __all__ = ["COARSE", "TAILS", "FieldValues", "measures_of"]
 
@@ -46,7 +46,7 @@ _BLOCK = 1 << 18  # pairs compared together
 
 
 class FieldValues:
-    """The distinct values of a field in a list, or in two, numbered; -1 is missing.
+    """The distinct values of a field in a list, or in two, numbered in order of the alphabet; -1 is missing.
 
     Attributes: field; texts, the plain form of each value; sides, the value of each record of each list.
 
@@ -59,16 +59,8 @@ class FieldValues:
         self, field: Field, left: RecordList, right: RecordList | None = None, *, n_jobs: int | None = None
     ) -> None:
         self.field = field
-        numbers: dict[str, int] = {"": -1}
-        plain: dict[str, str] = {}
-        self.sides: list[Ints] = []
-        for side in [left] if right is None else [left, right]:
-            column = side.column(field.name)
-            forms = [plain[value] if value in plain else plain.setdefault(value, plain_form(value)) for value in column]
-            self.sides.append(
-                np.fromiter((numbers.setdefault(form, len(numbers) - 1) for form in forms), np.int64, len(forms))
-            )
-        self.texts = list(numbers)[1:]
+        columns = [side.column(field.name) for side in ([left] if right is None else [left, right])]
+        self.texts, self.sides = numbered_values(columns)
         self._compared = [text[:_COMPARED] for text in self.texts]
         self._jobs = effective_jobs(n_jobs)
         self._fitted: dict[str, Any] = {}
@@ -136,9 +128,9 @@ class FieldValues:
         if fitted is None:
             fitted = self._fitted[measure] = parse_measure(measure).fit(self._compared)
         texts = self._compared
-        one, two = [texts[i] for i in a], [texts[i] for i in b]
+        one, two = [texts[i] for i in np.minimum(a, b)], [texts[i] for i in np.maximum(a, b)]
         forth = np.asarray(fitted.pairs(one, two, n_jobs=self._jobs), np.float64)
-        if measure in (*WHOLE, ALIGNED, WORDS):  # symmetric
+        if fitted.measure.symmetric:
             return forth
         return np.asarray((forth + fitted.pairs(two, one, n_jobs=self._jobs)) / 2)
 

@@ -31,12 +31,13 @@ from textmill.numeric import sparse
 from textmill.readable import counted
 from textmill.strings import Matcher, parse_measure
 from textmill.tasks.names.gold import Gold
-from textmill.tasks.names.records import Field, RecordList, plain_form
+from textmill.tasks.names.records import Field, RecordList, numbered_values
 
 __all__ = ["Block", "BlockingReport", "Candidates", "HugeBlock", "default_blocks", "find_candidates", "parse_block"]
 
 _COMMON = (1000, 300, 100, 50, 30, 20, 10)  # records that share a value, tried in turn
 _FEW = 500_000  # pairs that are never too many
+_PARTNERS = 50  # of a record, whose other partners are candidates for it, too
 _WORDS, _LETTERS = ("tfidf(words)", 0.2), ("tfidf(trigrams)", 0.3)  # found fast, and different in what they miss
 
 
@@ -137,6 +138,31 @@ class Candidates:
         by_block = np.concatenate([self.by_block, np.zeros((len(self.by_block), int(lost.sum())), bool)], axis=1)
         order = np.lexsort((j, i))
         return Candidates(i[order], j[order], by_block[:, order], self.blocks, self.sizes, self.notes)
+
+    def between(self, likely: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs within a list that are no candidates and share a partner in the likely ones, named best first.
+
+        Of each record the 50 best partners count, which bounds the pairs.
+
+        >>> people = RecordList.of({"name": ["Ann Lee", "Ann B. Lee", "Ann B. Leigh"]})
+        >>> found = find_candidates(people, blocks=[Block("name", "jaro", 0.85)])
+        >>> found.left.tolist(), found.right.tolist(), [side.tolist() for side in found.between(np.arange(2))]
+        ([0, 1], [1, 2], [[0], [2]])
+        """
+        size = self.sizes[0]
+        ends = np.concatenate([self.left[likely], self.right[likely]]).astype(np.int64)
+        others = np.concatenate([self.right[likely], self.left[likely]])
+        order = np.lexsort((np.tile(np.arange(len(likely)), 2), ends))
+        starts = np.searchsorted(ends[order], ends[order])
+        order = order[np.arange(len(order)) - starts < _PARTNERS]
+        met = sparse.csr_matrix((np.ones(len(order), np.int32), (ends[order], others[order])), shape=(size, size))
+        product = (met.T @ met).tocoo()
+        i, j = product.row.astype(np.int64), product.col.astype(np.int64)
+        i, j = i[i < j], j[i < j]
+        order = np.argsort(i * size + j)
+        i, j = i[order], j[order]
+        fresh = self.positions(i, j) < 0
+        return i[fresh], j[fresh]
 
     def report(
         self, gold: Gold | None = None, records: RecordList | None = None, other: RecordList | None = None
@@ -275,15 +301,9 @@ class _Values:
     def __init__(
         self, records: RecordList, other: RecordList | None, field: str, max_block: int | None, notes: list[str]
     ) -> None:
-        numbers: dict[str, int] = {"": -1}
-        self._sides = []
-        for side in [records] if other is None else [records, other]:
-            forms = map(plain_form, side.column(field))
-            self._sides.append(
-                np.fromiter((numbers.setdefault(v, len(numbers) - 1) for v in forms), np.int64, len(side))
-            )
+        lists = [records] if other is None else [records, other]
+        self._texts, self._sides = numbered_values([side.column(field) for side in lists])
         self._same_list = other is None
-        self._texts = list(numbers)[1:]
         self._counts = [np.bincount(side[side >= 0], minlength=len(self._texts)) for side in self._sides]
         largest = np.maximum(self._counts[0], self._counts[-1])
         self._usable = np.ones(len(largest), bool)

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from textmill.model import effective_jobs
 from textmill.numeric import sparse
 from textmill.strings import Ngrams, parse_measure
-from textmill.tasks.names.records import Field, RecordList, plain_form
+from textmill.tasks.names.records import Field, RecordList, numbered_values
 
 __all__ = ["FIELD_MEASURE", "RIVALS", "PairComparer", "leads"]
 
@@ -156,15 +156,7 @@ class _FieldValues:
     def __init__(self, field: Field, sides: list[list[str]], n_jobs: int) -> None:
         self.field = field
         self._jobs = n_jobs
-        numbers: dict[str, int] = {"": -1}
-        plain: dict[str, str] = {}
-        self._sides = []
-        for side in sides:
-            forms = [plain[value] if value in plain else plain.setdefault(value, plain_form(value)) for value in side]
-            self._sides.append(
-                np.fromiter((numbers.setdefault(v, len(numbers) - 1) for v in forms), np.int64, len(forms))
-            )
-        self.texts = list(numbers)[1:]
+        self.texts, self._sides = numbered_values(sides)
         self.names: tuple[str, ...] = (str(field.measure), "missing") if field.measure else _TEXT
         self._fitted = parse_measure(field.measure or FIELD_MEASURE).fit(self.texts)
         self._bags: _Bags | None = None
@@ -200,9 +192,13 @@ class _FieldValues:
         return rows
 
     def _score(self, fitted: Any, a: Places, b: Places) -> Floats:
+        """A measure in both directions, averaged unless it is the same in both."""
         texts = self.texts
-        scores: Floats = fitted.pairs([texts[i] for i in a], [texts[i] for i in b], n_jobs=self._jobs)
-        return scores
+        one, two = [texts[i] for i in np.minimum(a, b)], [texts[i] for i in np.maximum(a, b)]
+        scores: Floats = fitted.pairs(one, two, n_jobs=self._jobs)
+        if fitted.measure.symmetric:
+            return scores
+        return np.asarray((scores + fitted.pairs(two, one, n_jobs=self._jobs)) / 2)
 
 
 class _Bags:

@@ -39,8 +39,9 @@ from numpy.typing import NDArray
 from textmill.arrays import Floats, Ints
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, check_fitted, check_range
-from textmill.numeric import csgraph, sparse, special
+from textmill.numeric import special
 from textmill.readable import counted
+from textmill.strings import Pairs, cluster_pairs
 from textmill.tasks.names.agreement import COARSE, TAILS, FieldValues, measures_of
 from textmill.tasks.names.blocking import Block, Candidates
 from textmill.tasks.names.mixture import (
@@ -62,7 +63,8 @@ _COUNTED = 1_000_000  # pairs that are all compared
 _DRAWN = 200_000  # random pairs of a longer list
 _SEED = 20
 _ROUNDS = 100  # of EM for the share of another list
-_CHAINED = 4.0  # pairs inside of groups for each match from which matches contradict each other
+_CHAINED = 10  # records that likely matches may join, whatever their other pairs say
+_COMPLETED = 3  # times that records with a common match are compared
 _REMEDY = "label some pairs (`match train --suggest FILE` chooses them), or leave out fields that tell little"
 
 
@@ -185,7 +187,7 @@ class FellegiSunter(RecordEstimator, Model):
             candidates = self.candidates(records, other)
         if len(fields) == 1:
             return self._fit_views(records, other, candidates)
-        drawn = _random_pairs(len(records), None if other is None else len(other), candidates.possible)
+        drawn = _random_pairs(_canonical_orders(fields), candidates.possible)
         variables = [_Variable(values, measures_of(values), None) for values in fields]
         variables = [variable._replace(cuts=variable.values.cuts(variable.measures, *drawn)) for variable in variables]
         sample = _sample_pairs(candidates, drawn)
@@ -195,7 +197,7 @@ class FellegiSunter(RecordEstimator, Model):
             raise UndecidedError(f"all {counted(candidates.possible, 'pairs')} are alike; {_REMEDY}")
         sizes = [variable.size for variable in variables]
         coarse = np.stack([variable.coarsen(levels[:, v]) for v, variable in enumerate(variables)], axis=-1)
-        halves = _halves(coarse, sample, len(records), other)
+        halves = _halves(coarse, sample, _canonical_orders(fields))
         parents, gain = [-1] * len(sizes), np.inf
         if all(len(half.counts) > 1 for half in halves):
             parents, gain = find_parents(halves, [min(size, max(COARSE) + 1) for size in sizes])
@@ -208,14 +210,21 @@ class FellegiSunter(RecordEstimator, Model):
     def scores(
         self, records: RecordList, other: RecordList | None = None, *, candidates: Candidates | None = None
     ) -> tuple[Candidates, Floats]:
-        """All candidates and their probabilities."""
-        if candidates is None:
-            candidates = self.candidates(records, other)
+        """All candidates and their probabilities.
+
+        Without `candidates`, records of one list that have a likely match in common are compared, too: blocks give each
+        value a few partners, and a group of matches may be larger.
+        """
+        blocked = self.candidates(records, other) if candidates is None else candidates
         if self._has_views():
-            views, _ = compare_views(self._comparer(records, other), candidates)
-            parts = self._view_parts(views, records, other, candidates)
-            return candidates, np.asarray(special.expit(parts.sum(axis=1) + special.logit(self.share_)))
-        odds = self._odds(self._variables(records, other), candidates)
+            views, _ = compare_views(self._comparer(records, other), blocked)
+            parts = self._view_parts(views, records, other, blocked)
+            return blocked, np.asarray(special.expit(parts.sum(axis=1) + special.logit(self.share_)))
+        variables = self._variables(records, other)
+        odds = self._odds(variables, blocked)
+        if candidates is None and other is None:
+            blocked, odds = self._complete(variables, blocked, odds)
+        candidates = blocked
         return candidates, np.asarray(special.expit(odds + special.logit(self._share(candidates, odds))))
 
     def explain(
@@ -381,6 +390,24 @@ class FellegiSunter(RecordEstimator, Model):
             odds[block] = self._weights(variables, candidates.left[block], candidates.right[block])[1].sum(axis=1)
         return odds
 
+    def _complete(
+        self, variables: Sequence[_Variable], candidates: Candidates, odds: Floats
+    ) -> tuple[Candidates, Floats]:
+        """Candidates with the pairs of records that have a likely match in common, and the log odds of all."""
+        for _ in range(_COMPLETED):
+            likely = np.flatnonzero(odds + special.logit(self._share(candidates, odds)) >= 0.0)
+            left, right = candidates.between(likely[np.argsort(-odds[likely], kind="stable")])
+            if not len(left):
+                break
+            further = candidates.including(left, right)
+            merged = np.empty(len(further))
+            merged[further.positions(candidates.left, candidates.right)] = odds
+            at = further.positions(left, right)
+            for block in _blocks(len(at)):
+                merged[at[block]] = self._weights(variables, left[block], right[block])[1].sum(axis=1)
+            candidates, odds = further, merged
+        return candidates, odds
+
     def _weights(
         self, variables: Sequence[_Variable], left: NDArray[Any], right: NDArray[Any]
     ) -> tuple[Levels, Floats]:
@@ -397,8 +424,9 @@ class FellegiSunter(RecordEstimator, Model):
         records = min(size for size in candidates.sizes if size is not None)
         expected = float(np.clip(self.per_record_ * records / possible, 1e-12, 0.5))
         share = expected
+        distinct, counts = np.unique(odds, return_counts=True)  # in one order, whatever that of the records
         for _ in range(_ROUNDS):
-            matches = float(special.expit(odds + special.logit(share)).sum())
+            matches = float(counts @ special.expit(distinct + special.logit(share)))
             before, share = share, float(np.clip((matches + 1.0) / (possible + 1.0 / expected), 1e-12, 0.5))
             if abs(share - before) <= 1e-9 * share:
                 break
@@ -426,13 +454,14 @@ class FellegiSunter(RecordEstimator, Model):
                 f"or its fields tell too little: {_REMEDY}"
             )
         if other is None:
-            groups = _groups(candidates.left[likely], candidates.right[likely], len(records))
-            sizes = np.bincount(groups)
-            inside = float((sizes * (sizes - 1.0) / 2).sum())
-            if inside > _CHAINED * int(likely.sum()) and sizes.max() > 10:
+            pairs = Pairs(candidates.left[likely], candidates.right[likely], scores[likely])
+            chained = int(np.bincount(cluster_pairs(pairs, len(records))).max())
+            groups = cluster_pairs(pairs, len(records), threshold=0.5, method="correlation")
+            kept = groups[pairs.left] == groups[pairs.right]
+            if chained > _CHAINED and kept.mean() < 0.5:
                 raise UndecidedError(
-                    f"matches contradict each other: {counted(int(likely.sum()), 'likely matches')} would join "
-                    f"{counted(int(sizes.max()), 'records')} to one group; {_REMEDY}"
+                    f"matches contradict each other: {counted(len(kept), 'likely matches')} would join "
+                    f"{counted(chained, 'records')} to one group, and most pairs of these do not match; {_REMEDY}"
                 )
 
 
@@ -528,16 +557,22 @@ def _fault_of(values: FieldValues) -> str | None:
     return None
 
 
-def _random_pairs(size: int, other: int | None, possible: int) -> tuple[Ints, Ints]:
+def _canonical_orders(fields: Sequence[FieldValues]) -> list[Ints]:
+    """The records of each list in an order that depends on their values only, so that draws do, too."""
+    return [np.lexsort([values.sides[side] for values in fields]) for side in range(len(fields[0].sides))]
+
+
+def _random_pairs(orders: Sequence[Ints], possible: int) -> tuple[Ints, Ints]:
     """All pairs of short lists; else pairs drawn at random, each once, in order."""
-    width = size if other is None else other
+    size, width = len(orders[0]), len(orders[-1])
+    within = len(orders) == 1
     if possible <= _COUNTED:
-        if other is None:
+        if within:
             return tuple(np.triu_indices(size, 1))  # type: ignore[return-value]
         return np.repeat(np.arange(size), width), np.tile(np.arange(width), size)
     rng = np.random.Generator(np.random.Philox(_SEED))
-    i, j = rng.integers(0, size, _DRAWN), rng.integers(0, width, _DRAWN)
-    if other is None:
+    i, j = orders[0][rng.integers(0, size, _DRAWN)], orders[-1][rng.integers(0, width, _DRAWN)]
+    if within:
         i, j = np.minimum(i, j)[i != j], np.maximum(i, j)[i != j]
     keys = np.unique(i * width + j)
     return keys // width, keys % width
@@ -558,12 +593,15 @@ def _sample_pairs(candidates: Candidates, drawn: tuple[Ints, Ints]) -> _Sample:
     )
 
 
-def _halves(levels: Levels, sample: _Sample, size: int, other: RecordList | None) -> tuple[Patterns, Patterns]:
+def _halves(levels: Levels, sample: _Sample, orders: Sequence[Ints]) -> tuple[Patterns, Patterns]:
     """The pairs within either half of the records."""
     rng = np.random.Generator(np.random.Philox(_SEED + 1))
-    sides = [rng.permutation(size) % 2 == 0]
-    sides.append(sides[0] if other is None else rng.permutation(len(other)) % 2 == 0)
-    one, two = sides[0][sample.left], sides[1][sample.right]
+    sides = []
+    for order in orders:
+        side = np.empty(len(order), bool)
+        side[order] = rng.permutation(len(order)) % 2 == 0
+        sides.append(side)
+    one, two = sides[0][sample.left], sides[-1][sample.right]
     first, second = (Patterns.of(levels[inside], sample.weights[inside]) for inside in (one & two, ~one & ~two))
     return first, second
 
@@ -599,11 +637,6 @@ def _rarities(variables: Sequence[_Variable], parents: Ints, left: NDArray[Any],
         joint = np.log(float(shares @ shares) / shares[np.minimum(at, len(shares) - 1)])
         parts[both, v] = joint - above.rarity(*(end[both] for end in ends[parent]))
     return parts
-
-
-def _groups(left: NDArray[Any], right: NDArray[Any], size: int) -> Ints:
-    graph = sparse.coo_matrix((np.ones(len(left)), (left, right)), shape=(size, size))
-    return np.asarray(csgraph.connected_components(graph, directed=False)[1], np.int64)
 
 
 def _blocks(size: int) -> Iterator[slice]:

@@ -28,7 +28,13 @@ from textmill.tasks.names.fellegi_sunter import FellegiSunter, UndecidedError
 from textmill.tasks.names.gold import Gold
 from textmill.tasks.names.learned import LearnedMatcher
 from textmill.tasks.names.pairfiles import PairRow, write_clusters, write_pairs
-from textmill.tasks.names.record_matcher import RecordEstimator, RecordMatcher, explanation_lines, standard_rows
+from textmill.tasks.names.record_matcher import (
+    RecordEstimator,
+    RecordMatcher,
+    explanation_lines,
+    pairs_above,
+    standard_rows,
+)
 from textmill.tasks.names.records import RecordList
 from textmill.tasks.names.review import propose, review_page
 
@@ -137,8 +143,10 @@ def dedupe_records(
     if method is None:
         method = "connected" if isinstance(matcher, RecordMatcher) else "correlation"
     check_choice("method", method, ["connected", "correlation"])
-    candidates = matcher.candidates(records)
-    pairs = matcher.pairs(records, threshold=threshold, candidates=candidates)
+    least = matcher.threshold if threshold is None else threshold
+    check_range("threshold", least, at_least=0.0, at_most=1.0)
+    candidates, scores = matcher.scores(records)
+    pairs = pairs_above(candidates, scores, least)
     names = records.names()
     count = write_pairs(target, [pairs], names, format=format, score=score_name(matcher))
     groups = None

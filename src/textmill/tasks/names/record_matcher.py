@@ -30,6 +30,7 @@ __all__ = [
     "RecordEstimator",
     "RecordMatcher",
     "explanation_lines",
+    "pairs_above",
     "rows_of",
     "standard_rows",
 ]
@@ -90,6 +91,14 @@ def explanation_lines(explanation: PairExplanation, k: int = _EXPLAINED) -> list
             if part.field == field and abs(part.weight) >= 5e-4
         ]
     return lines
+
+
+def pairs_above(candidates: Candidates, scores: Floats, threshold: float) -> Pairs:
+    """The candidates that score at least the threshold, and more than 0."""
+    keep = (scores >= threshold) & (scores > 0.0)
+    left, right, score = candidates.left[keep], candidates.right[keep], scores[keep]
+    order = np.lexsort((right, -score, left))
+    return Pairs(left[order], right[order], score[order])
 
 
 class RecordEstimator(Estimator):
@@ -173,10 +182,7 @@ class RecordEstimator(Estimator):
         least = self.threshold if threshold is None else threshold
         check_range("threshold", least, at_least=0.0, at_most=1.0)
         candidates, scores = self.scores(records, other, candidates=candidates)
-        keep = (scores >= least) & (scores > 0.0)
-        left, right, score = candidates.left[keep], candidates.right[keep], scores[keep]
-        order = np.lexsort((right, -score, left))
-        return Pairs(left[order], right[order], score[order])
+        return pairs_above(candidates, scores, least)
 
     def _fields(self) -> list[Field]:
         if isinstance(self.fields, str) or not self.fields:

@@ -18,6 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from textmill.arrays import Ints
 from textmill.corpus import read_records
 from textmill.corpus.readers import BadRecords
 from textmill.errors import DataError
@@ -25,7 +28,7 @@ from textmill.model import check_range
 from textmill.strings import Normalizer, parse_measure
 from textmill.tasks.names.collection import NameList, read_names
 
-__all__ = ["Field", "RecordList", "parse_field", "plain_form", "read_record_list"]
+__all__ = ["Field", "RecordList", "numbered_values", "parse_field", "plain_form", "read_record_list"]
 
 _WORDS = re.compile(r"[^\W_]+")
 _PLAIN = Normalizer(form="NFKC", case=True, accents=True)
@@ -83,6 +86,22 @@ def plain_form(value: str) -> str:
     'dr jean luc muller 310 475 9807'
     """
     return " ".join(_WORDS.findall(_PLAIN(value)))
+
+
+def numbered_values(columns: Sequence[Sequence[str]]) -> tuple[list[str], list[Ints]]:
+    """The distinct values of columns in their plain form, sorted, and the number of each value, -1 for a missing one.
+
+    Numbers do not depend on the order of the records.
+
+    >>> texts, (one, two) = numbered_values([["Tom", "ANN", ""], ["Ann", "-"]])
+    >>> texts, one.tolist(), two.tolist()
+    (['ann', 'tom'], [1, 0, -1], [0, -1])
+    """
+    plain = {value: plain_form(value) for value in set().union(*columns)}
+    texts = sorted(set(plain.values()) - {""})
+    numbers = {text: number for number, text in enumerate(texts)} | {"": -1}
+    places = {value: numbers[form] for value, form in plain.items()}
+    return texts, [np.fromiter((places[value] for value in column), np.int64, len(column)) for column in columns]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
