@@ -457,10 +457,10 @@ class FellegiSunter(RecordEstimator, Model):
             pairs = Pairs(candidates.left[likely], candidates.right[likely], scores[likely])
             chained = int(np.bincount(cluster_pairs(pairs, len(records))).max())
             groups = cluster_pairs(pairs, len(records), threshold=0.5, method="correlation")
-            kept = groups[pairs.left] == groups[pairs.right]
-            if chained > _CHAINED and kept.mean() < 0.5:
+            inside = groups[pairs.left] == groups[pairs.right]
+            if chained > _CHAINED and inside.mean() < 0.5:
                 raise UndecidedError(
-                    f"matches contradict each other: {counted(len(kept), 'likely matches')} would join "
+                    f"matches contradict each other: {counted(len(inside), 'likely matches')} would join "
                     f"{counted(chained, 'records')} to one group, and most pairs of these do not match; {_REMEDY}"
                 )
 
