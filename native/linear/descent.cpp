@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "linear/dots.h"
+#include "linear/gram.h"
 #include "linear/lockstep.h"
 
 namespace textmill::linear {
@@ -270,6 +271,7 @@ void add_moves(const Design& x, const Quadratic& model, std::span<const std::siz
 
 Descent descend(const Design& x, const Quadratic& model, const Sweeps& sweeps, std::span<double> step,
                 std::span<double> change, std::size_t threads) {
+  if (const auto made = descend_gram(x, model, sweeps, step, change, threads)) return *made;
   const double* d = model.row_curvature.data();
   double* q = change.data();
   std::fill(step.begin(), step.end(), 0.0);

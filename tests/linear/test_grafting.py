@@ -14,7 +14,7 @@ from scipy import sparse
 from textmill._native import linear as native
 from textmill.corpus import NamedFeatures
 from textmill.errors import DataError
-from textmill.linear import CombinationLogistic, LogisticRegression, choose_penalty, find_violators
+from textmill.linear import CombinationLogistic, LogisticRegression, NotConverged, choose_penalty, find_violators
 from textmill.metrics import FWeight
 from textmill.model import load
 
@@ -138,7 +138,8 @@ def test_features_that_can_never_have_a_weight_are_left_out_exactly() -> None:
     )
     model = CombinationLogistic(l1=3.5, intercept="free").fit(rare, np.arange(3000) < 4)
     assert {tuple(row) for row in model.combinations_.tolist()} & {(0, -1), (0, 1)}
-    huge = CombinationLogistic(l1=1.0, degree=16).fit(XOR * 1e30, XOR_LABELS)
+    with pytest.warns(NotConverged, match="precision"):
+        huge = CombinationLogistic(l1=1.0, degree=16).fit(XOR * 1e30, XOR_LABELS)
     assert np.isfinite(huge.coef_).all()
 
 
@@ -391,7 +392,7 @@ def test_prepositional_phrases_reach_the_known_optima(data: Path) -> None:
     assert accuracy >= 100 * alone.score(features.transform(test), right) + 0.5
     assert len(model.combinations_) < 3000
     first = model.searches_[0]
-    assert first["violators"] == pytest.approx(1667, abs=20)
+    assert first["violators"] == pytest.approx(1667, rel=0.05)  # at the optimum of the features; the first is rough
     by_examples = CombinationLogistic(l1=1.0, degree=3, method="examples").fit(X, labels)
     assert [s["violators"] for s in by_examples.searches_] == [s["violators"] for s in model.searches_]
     assert by_examples.coef_.tobytes() == model.coef_.tobytes()
@@ -467,9 +468,12 @@ def test_a_loose_tolerance_does_not_pass_for_a_small_gap() -> None:
     assert fine.stop_reason_ == "gap"
     assert fine.gap_ <= 5e-5 * fine.objective_
     loose = CombinationLogistic(l1=0.5, degree=2, tolerance=1e-3).fit(X, y)
-    assert loose.converged_
-    assert loose.gap_ > 1e-3 * loose.objective_
-    assert loose.stop_reason_ == "decrease"
+    assert loose.stop_reason_ == "gap"
+    assert fine.gap_ < loose.gap_ <= 1e-3 * loose.objective_
+    with pytest.warns(NotConverged, match="max_iter=1"):
+        early = CombinationLogistic(l1=0.5, degree=2, max_iter=1).fit(X, y)
+    assert not early.converged_
+    assert early.gap_ > 1e-3 * early.objective_
 
 
 @pytest.mark.parametrize("binary", [True, False])

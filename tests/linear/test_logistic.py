@@ -28,6 +28,7 @@ from textmill.linear import (
 )
 from textmill.linear.problem import Penalty, Problem
 from textmill.model import load
+from textmill.selection import deal_folds
 from textmill.vectors import TextVectorizer, Weighting
 
 
@@ -160,11 +161,11 @@ def test_chunks_may_be_balanced_hold_texts_and_have_a_gap(tmp_path: Path) -> Non
     X, y = some_data(3)
     chunks = [(X[a : a + 50], y[a : a + 50]) for a in range(0, 200, 50)]
     for l1, l2 in ((0.3, 0.1), (0.3, 0.0), (0.0, 1.0)):
-        settings = {"l1": l1, "l2": l2, "class_weight": "balanced", "tolerance": 1e-8}
+        settings = {"l1": l1, "l2": l2, "class_weight": "balanced", "tolerance": 1e-6}
         whole, parts = LogisticRegression(**settings).fit(X, y), LogisticRegression(**settings).fit(chunks)
         assert parts.objective_ == pytest.approx(whole.objective_, rel=1e-6)
         assert parts.gap_ is not None
-        assert 0 <= parts.gap_ < 1e-3 * parts.objective_
+        assert 0 <= parts.gap_ <= 1e-6 * parts.objective_
         assert parts.objective_ - parts.gap_ <= whole.objective_ * (1 + 1e-9)
     with pytest.warns(NotConverged):
         early = LogisticRegression(l1=0.3, l2=0.1, max_iter=2).fit(chunks)
@@ -275,9 +276,7 @@ def test_penalties_are_chosen_by_cross_validation() -> None:
     prior = np.bincount(y) / len(y)
     assert scores.means[0] == pytest.approx(prior @ np.log(prior), abs=0.02)  # of the largest: the prior of the classes
     by_hand = LogisticRegression(l1=5.0, l2=0.0)
-    from textmill.linear.selection import _folds
-
-    folds = _folds(y, 3, 0)
+    folds = deal_folds(y, 3, random_state=0)
     log_p = by_hand.fit(X[folds != 0], y[folds != 0]).predict_log_proba(X[folds == 0])
     assert scores.scores[0, 1] == pytest.approx(log_p[np.arange(len(log_p)), y[folds == 0]].mean(), abs=1e-3)
 

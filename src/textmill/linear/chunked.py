@@ -6,8 +6,12 @@
 The sum goes to OWL-QN with an L1 penalty, to L-BFGS without. Chunks are kept where they were read, when there is a
 cluster; in one process they are read again in every evaluation, so that only one is in memory at a time.
 
-At the end one more pass or two give the duality gap. Chunks may hold texts or mappings, when the model has a
-vectorizer; a cluster turns them into rows once, one process in every evaluation.
+At the end a few more passes give the duality gap; as long as it is above the tolerance, the optimiser goes on from
+there with a tolerance of its own of a tenth. The dual point is that of problem.py: sums of residuals and class totals
+are those of all chunks, and every chunk then balances its own rows by them.
+
+Chunks may hold texts or mappings, when the model has a vectorizer; a cluster turns them into rows once, one process in
+every evaluation.
 
 Cost: one visit of every entry per evaluation, one vector of weights to each worker and one back.
 """
@@ -25,10 +29,10 @@ from numpy.typing import NDArray
 from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect
 from textmill.corpus import check_bags, is_one_shot
-from textmill.errors import DataError, warn_caller
+from textmill.errors import DataError
 from textmill.linear.classifier import classes_of, is_matrix, labels_of, row_weights
-from textmill.linear.logistic import LogisticRegression, NotConverged
-from textmill.linear.problem import Certificate, Penalty, Problem
+from textmill.linear.logistic import LogisticRegression, warn_unproved
+from textmill.linear.problem import Balancing, Certificate, Penalty, Problem, balance_rates
 from textmill.model import check_fitted, effective_jobs
 from textmill.optimize import Solution, Stopping, minimize_lbfgs, minimize_owlqn
 
@@ -40,6 +44,8 @@ __all__ = ["fit_chunks"]
 _ROWS = 4096  # of a chunk that a matrix is cut into
 
 _SETTLING = 20  # Newton steps of the intercepts, before the gap is worked out
+_SETTLED = 1e-9  # share of the weight of the rows up to which their residuals then add up
+_ROUNDS = 6  # of the optimiser, each with a tenth of the tolerance
 
 Chunk = tuple[Any, ...]  # X, y and perhaps sample_weight
 Settings = tuple[NDArray[Any], int, Any, bool, int]  # classes, columns, class weights, free intercept, threads
@@ -86,9 +92,8 @@ def fit_chunks(
         threads = effective_jobs(workers.worker_jobs(model.n_jobs))
         settings = (model.classes_, columns, class_weight, bool(model.intercept), threads)
         objective = _Sum(workers, places, model, settings, None if cluster is not None else vectorizer)
-        solution = objective.minimized(start)
-        certificate = objective.certificate(solution.theta)
-    _finish(model, objective, solution, certificate)
+        rounds, certificate = objective.proved(start)
+    _finish(model, objective, rounds, certificate)
     return model
 
 
@@ -123,27 +128,60 @@ class _Sum:
         coef, intercept = self.parts(theta)
         loss, slope, bend = self._summed(coef, intercept)
         objective = loss + Penalty(l1, l2).value(coef)
-        for _ in range(_SETTLING):
-            sums = slope[:, -1]
-            if not self.model.intercept or np.abs(sums).max() <= 1e-9 * bend[-1]:
-                break
-            step = np.clip(sums / np.maximum(bend[:-1], 1e-9 * bend[-1]), -4.0, 4.0) / (1 if self.margins == 1 else 2)
-            intercept = intercept - step
-            loss, slope, bend = self._summed(coef, intercept)
+        whole = slope[:, :-1] + l2 * coef
+        violation = np.where(coef != 0, np.abs(whole + l1 * np.sign(coef)), np.maximum(np.abs(whole) - l1, 0.0))
+        most = float(np.abs(slope[:, :-1]).max(initial=0.0))
+        total, totals = bend[self.margins], bend[self.margins + 1 :]
+        balancing, limit = None, 1.0
+        if self.model.intercept:
+            for _ in range(_SETTLING):
+                sums = slope[:, -1]
+                if np.abs(sums).max() <= _SETTLED * total:
+                    break
+                curves = np.maximum(bend[: self.margins], 1e-9 * total)
+                intercept = intercept - np.clip(sums / curves, -4.0, 4.0) / (1 if self.margins == 1 else 2)
+                loss, slope, bend = self._summed(coef, intercept)
+            balancing = balance_rates(-slope[:, -1], totals)
+            limit = balancing.limit
+        state = partial(self._summed, coef, intercept, balancing)
+        entropy, slope, _ = state(factor=limit)
         slopes = slope[:, :-1]
         highest = float(np.abs(slopes).max(initial=0.0))
-        factor = 1.0 if l2 > 0 or highest == 0 else min(1.0, l1 / highest)
-        excess = np.maximum(np.abs(slopes) - l1, 0.0)
-        dual = self._summed(coef, intercept, factor)[0] - (float((excess**2).sum()) / (2 * l2) if l2 > 0 else 0.0)
-        whole = slopes + l2 * coef
-        violation = np.where(coef != 0, np.abs(whole + l1 * np.sign(coef)), np.maximum(np.abs(whole) - l1, 0.0))
+        if l2 > 0:
+            excess = np.maximum(limit * np.abs(slopes) - l1, 0.0)
+            dual = max(entropy - float((excess**2).sum()) / (2 * l2), 0.0)
+        else:
+            dual = entropy if limit * highest <= l1 else state(factor=l1 / highest)[0]
         return Certificate(
-            float(objective), float(dual), float(violation.max(initial=0.0)), highest, int(np.count_nonzero(coef))
+            float(objective), float(dual), float(violation.max(initial=0.0)), most, int(np.count_nonzero(coef))
         )
 
-    def _summed(self, coef: Floats, intercept: Floats, factor: float | None = None) -> Sums:
+    def proved(self, start: LogisticRegression | None) -> tuple[list[Solution], Certificate | None]:
+        """Optimise until the gap is within the tolerance, or nothing moves any more."""
+        theta, share = self._first(start), 1.0
+        rounds: list[Solution] = []
+        while True:
+            left = int(self.model.max_iter) - sum(one.report.iterations for one in rounds)
+            solution = self.minimized(theta, share, left)
+            rounds.append(solution)
+            certificate = self.certificate(solution.theta)
+            still = solution.report.iterations == 0 and len(rounds) > 1
+            if (
+                certificate is None
+                or certificate.relative_gap <= self.model.tolerance
+                or solution.report.interrupted
+                or solution.report.reason == "iterations"
+                or still
+                or len(rounds) == _ROUNDS
+            ):
+                return rounds, certificate
+            theta, share = solution.theta, share / 10
+
+    def _summed(
+        self, coef: Floats, intercept: Floats, balancing: Balancing | None = None, factor: float | None = None
+    ) -> Sums:
         """Loss, slopes and curvatures of the intercepts over all chunks; with a factor the entropy for the loss."""
-        state = self.workers.broadcast((coef, intercept, self.settings, self.vectorizer, factor))
+        state = self.workers.broadcast((coef, intercept, self.settings, self.vectorizer, balancing, factor))
         sums: Sums = self.workers.map_reduce(_loss_and_slope, self.chunks, _add, state)
         return sums
 
@@ -153,8 +191,8 @@ class _Sum:
         intercept = theta[size:] if self.model.intercept else np.zeros(self.margins)
         return theta[:size].reshape(self.margins, -1).copy(), intercept.copy()
 
-    def minimized(self, start: LogisticRegression | None) -> Solution:
-        """Run the optimiser."""
+    def _first(self, start: LogisticRegression | None) -> Floats:
+        """Where to begin."""
         size = self.margins * self.columns
         theta = np.zeros(size + (self.margins if self.model.intercept else 0))
         if start is not None:
@@ -163,8 +201,12 @@ class _Sum:
                 raise DataError("start has other classes or columns than the data; pass a model of the same ones")
             theta[:size] = start.coef_.ravel()
             theta[size:] = start.intercept_ if self.model.intercept else []
-        tolerance = float(self.model.tolerance)
-        stopping = Stopping(gradient_tolerance=tolerance, tolerance=tolerance * 1e-3, max_iter=int(self.model.max_iter))
+        return theta
+
+    def minimized(self, theta: Floats, share: float, max_iter: int) -> Solution:
+        """Run the optimiser, to this share of the tolerance."""
+        size, tolerance = self.margins * self.columns, share * float(self.model.tolerance)
+        stopping = Stopping(gradient_tolerance=tolerance, tolerance=tolerance * 1e-3, max_iter=max_iter)
         if self.model.l1 > 0:
             penalty = np.full(len(theta), float(self.model.l1))
             penalty[size:] = 0.0
@@ -173,11 +215,11 @@ class _Sum:
 
 
 def _loss_and_slope(chunk: Chunk, state: Any) -> Sums:
-    """Loss of a chunk, its slope with one more column for the intercepts, and their curvatures and the weight of all.
+    """Loss of a chunk, its slope with one more column for the intercepts, their curvatures, total and class weights.
 
-    Pure, so it runs on any worker. With a factor the entropy is in the place of the loss.
+    Pure, so it runs on any worker. With a factor the entropy is in the place of the loss, at balanced residuals.
     """
-    coef, intercept, (classes, columns, class_weight, free, threads), vectorizer, factor = state
+    coef, intercept, (classes, columns, class_weight, free, threads), vectorizer, balancing, factor = state
     chunk = _to_rows(vectorizer, chunk)
     rows = check_bags(chunk[0], negative=True)
     if rows.shape[1] != columns:
@@ -187,10 +229,12 @@ def _loss_and_slope(chunk: Chunk, state: Any) -> Sums:
     problem = Problem(rows, labels, len(classes), weights, intercept=free, threads=threads)
     residual = np.empty((problem.margins, problem.rows))
     loss = problem.loss(problem.margin(coef, intercept), residual)
+    share = np.abs(residual) / np.where(weights > 0, weights, 1.0)
+    bend = np.concatenate([(weights * share * (1 - share)).sum(axis=1), [weights.sum()], problem.class_totals])
+    if balancing is not None:
+        balancing.apply(residual, labels, weights)
     if factor is not None:
         loss = problem.entropy(residual, factor)
-    share = np.abs(residual) / np.where(weights > 0, weights, 1.0)
-    bend = np.append((weights * share * (1 - share)).sum(axis=1), weights.sum())
     return loss, np.column_stack([problem.slopes(residual), -residual.sum(axis=1)]), bend
 
 
@@ -247,15 +291,26 @@ def _first_columns(model: LogisticRegression, chunks: Iterable[Chunk], first: An
     return len(vectorizer.get_feature_names_out())
 
 
-def _finish(model: LogisticRegression, objective: _Sum, solution: Solution, certificate: Certificate | None) -> None:
+def _finish(
+    model: LogisticRegression, objective: _Sum, rounds: list[Solution], certificate: Certificate | None
+) -> None:
+    solution = rounds[-1]
     model.coef_, model.intercept_ = objective.parts(solution.theta)
     report = solution.report
-    model.objective_, model.trace_ = float(solution.value), list(report.values)
+    model.objective_, model.trace_ = float(solution.value), [float(one) for run in rounds for one in run.report.values]
     model.gap_ = None if certificate is None else max(0.0, certificate.gap)
-    model.n_iter_, model.converged_ = report.iterations, report.reason != "iterations"
-    model.stop_reason_ = "decrease" if model.converged_ else "iterations"
+    proved = certificate is not None and certificate.relative_gap <= model.tolerance
+    model.n_iter_ = sum(run.report.iterations for run in rounds)
+    model.converged_ = proved or (certificate is None and report.reason != "iterations")
+    model.stop_reason_ = (
+        "gap"
+        if proved
+        else "iterations"
+        if report.reason == "iterations"
+        else ("gradient" if certificate is None else "precision")
+    )
     model.stream_, model.received_, model.shrunk_ = [], None, None
     if report.interrupted:
         raise KeyboardInterrupt
     if not model.converged_:
-        warn_caller(f"training ended by max_iter={model.max_iter}; raise max_iter or tolerance", NotConverged)
+        warn_unproved(model)

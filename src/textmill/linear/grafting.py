@@ -71,8 +71,8 @@ class CombinationLogistic(LinearClassifier):
         class_weight: As for `LogisticRegression`.
         vectorizer: As for `LogisticRegression`.
         tolerance: Duality gap, relative to the objective, to which each round is optimised; an iteration that gains
-            less than a tenth of it ends a round too. Up to 5e-5 the gap over all combinations is made that small as
-            well; with a larger one `gap_` may stay large, and `stop_reason_` is then "decrease".
+            less than a tenth of it ends a round too. At the end the gap over all combinations is at most this, or 5e-5
+            if that is more; if it is not, training warns.
         max_iter: Iterations of each optimisation at most.
         n_jobs: Threads; the model is the same for any number.
 
@@ -326,7 +326,7 @@ class _Grafting:
             certificate = self._certificate(run, size)
             entry: dict[str, float] = {"violators": count, "visited": visited, "stored": stored}
             entry |= {"grafted": len(near), "objective": float(certificate.objective)}
-            proved = self.tolerance > _GAP or certificate.relative_gap <= _GAP
+            proved = certificate.relative_gap <= max(_GAP, self.tolerance)
             if not count and (tolerance > self.tolerance or not proved) and tolerance > _FINEST:
                 tolerance = tolerance / 100 if tolerance <= self.tolerance else max(self.tolerance, tolerance / 100)
                 run = self._optimized(run, tolerance)  # near enough for the search, not yet for the proof
@@ -348,7 +348,7 @@ class _Grafting:
     def _optimized(self, start: Solution | None, tolerance: float) -> Solution:
         """The optimum over the combinations grafted so far."""
         self.residual = np.empty((0, 0))  # what the last one had is not needed any more
-        return minimize(self.problem, self.penalty, start, tolerance=tolerance, max_iter=self.max_iter)
+        return minimize(self.problem, self.penalty, start, tolerance=tolerance, max_iter=self.max_iter, proof=False)
 
     def _grown(self, run: Solution) -> Solution:
         """A solution with zero weights for the columns that came later."""
@@ -359,7 +359,10 @@ class _Grafting:
     def _violators(self, run: Solution) -> tuple[Ids, Floats, int, int]:
         """Combinations outside the model whose gradient exceeds the penalty, for any class; at first, or nearly so."""
         assert run.residual is not None
-        self.residual = run.residual
+        assert run.margin is not None
+        self.residual, self.most = run.residual, 1.0
+        if self.problem.intercept:
+            self.residual, self.most = self.problem.feasible(run.margin, run.residual)
         near = _NEAR if self.batch is None and not len(self.grafted) else 1 + self.slack
         return self._search(self.penalty.l1 * near)
 
@@ -432,15 +435,18 @@ class _Grafting:
         assert inside is not None
         l1, l2 = self.penalty.l1, self.penalty.l2
         unseen = l1 * (1 + self.slack) if self.degree > 1 else 0.0  # what the search does not look for
-        highest = max(inside.slope, float(sizes.max(initial=0.0)), unseen)
+        slopes = self.problem.slopes(self.residual).ravel()
+        own = float(base.largest_magnitude(slopes)) if len(slopes) else 0.0
+        highest = max(own, float(sizes.max(initial=0.0)), unseen)
         if l2 > 0:  # then |v| may exceed l1; of several classes a search tells the largest
-            factor = 1 / (1 + self.slack) if self.degree > 1 else 1.0
-            slopes = factor * self.problem.slopes(self.residual).ravel()
-            excess = native.optimality(slopes, run.coef.ravel(), l1, l2, self.problem.threads)[2]
+            factor = min(self.most, 1 / (1 + self.slack) if self.degree > 1 else 1.0)
+            excess = native.optimality(factor * slopes, run.coef.ravel(), l1, l2, self.problem.threads)[2]
             excess += self.problem.margins * float((np.maximum(factor * sizes - l1, 0.0) ** 2).sum())
             dual = self.problem.entropy(self.residual, factor) - excess / (2 * l2)
         else:
-            dual = self.problem.entropy(self.residual, min(1.0, l1 / highest) if highest > 0 else 1.0)
+            factor = min(self.most, l1 / highest) if highest > 0 else self.most
+            dual = self.problem.entropy(self.residual, factor)
+        dual = max(dual, 0.0)
         return Certificate(inside.objective, dual, inside.violation, highest, inside.active)
 
     def _finish(self, model: CombinationLogistic, run: Solution, certificate: Certificate, violators: int) -> None:
@@ -459,11 +465,16 @@ class _Grafting:
         model.coef_, model.intercept_ = np.ascontiguousarray(coef[:, active]), intercept
         model.objective_, model.gap_ = certificate.objective, max(0.0, certificate.gap)
         model.n_iter_ = len(model.searches_)
-        model.converged_ = run.converged and not violators
-        near = certificate.relative_gap <= max(_GAP, self.tolerance)
-        model.stop_reason_ = ("gap" if near else "decrease") if model.converged_ else "iterations"
+        model.converged_ = certificate.relative_gap <= max(_GAP, self.tolerance) and not violators
+        model.stop_reason_ = "gap" if model.converged_ else "precision" if run.converged else "iterations"
         if not model.converged_:
-            warn_caller("the last optimisation ended by max_iter; raise max_iter or tolerance", NotConverged)
+            rounding = model.stop_reason_ == "precision"
+            limit = "the precision of its numbers" if rounding else f"max_iter={self.max_iter}"
+            warn_caller(
+                f"training ended by {limit} with the objective at most {model.gap_:.3g} above the minimum over all "
+                "combinations; raise max_iter, tolerance or the penalty",
+                NotConverged,
+            )
 
 
 class _Grown(Problem):

@@ -38,7 +38,7 @@ from textmill.vectors import TextVectorizer
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["LogisticRegression", "NotConverged"]
+__all__ = ["LogisticRegression", "NotConverged", "warn_unproved"]
 
 
 class NotConverged(UserWarning):
@@ -55,8 +55,8 @@ class LogisticRegression(LinearClassifier):
         class_weight: Weights of classes, a mapping from label to number, or "balanced" for n / (K n_c); None for 1.
         vectorizer: With it the model takes texts (`TextVectorizer`) or mappings from names to numbers
             (`NamedFeatures`); an unfitted one is copied and fitted by `fit`. None: only matrices are taken.
-        tolerance: Duality gap, relative to the objective, that ends the training; with L1 so does an iteration that
-            gains less than a tenth of it, and `gap_` may then be larger.
+        tolerance: Duality gap, relative to the objective, that ends the training; without a penalty the share of the
+            first slope that is left.
         max_iter: Iterations at most.
         learning_decay: Exponent of the rate of `partial_fit`, (learning_offset + t) ** -learning_decay.
         learning_offset: Offset of that rate.
@@ -68,10 +68,10 @@ class LogisticRegression(LinearClassifier):
         intercept_: Intercepts, (1,) or (K,).
         vectorizer_: Fitted vectorizer, or None.
         objective_: Value of what was minimised.
-        gap_: Bound on how far it is from the minimum, None after streams.
+        gap_: Bound on how far it is from the minimum, None after streams and without a penalty.
         n_iter_: Iterations, of a stream rows.
         converged_: Whether the tolerance was reached.
-        stop_reason_: Why training ended: gap, decrease, precision, iterations or stream.
+        stop_reason_: Why training ended: gap, gradient, precision, iterations or stream.
         trace_: Objective after each iteration.
 
     >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0], [0.0, 3.0]])
@@ -290,11 +290,16 @@ class LogisticRegression(LinearClassifier):
         self.trace_ = run.trace
         self.stream_, self.received_, self.shrunk_ = [], None, None
         if not run.converged:
-            warn_caller(
-                f"training ended by max_iter={self.max_iter} with a duality gap of {self.gap_}; raise max_iter, "
-                "tolerance or the penalty",
-                NotConverged,
-            )
+            warn_unproved(self)
+
+
+def warn_unproved(model: LogisticRegression) -> None:
+    """Say that training ended before its gap was small enough."""
+    share = "" if model.gap_ is None or not model.objective_ else f" ({100 * model.gap_ / model.objective_:.2g}%)"
+    gap = "" if model.gap_ is None else f" with the objective at most {model.gap_:.3g}{share} above the minimum"
+    limit = f"max_iter={model.max_iter}" if model.stop_reason_ == "iterations" else "the precision of its numbers"
+    remedy = "raise max_iter, " if model.stop_reason_ == "iterations" else "raise "
+    warn_caller(f"training ended by {limit}{gap}; {remedy}tolerance or the penalty", NotConverged)
 
 
 def _first_penalty(problem: Problem) -> tuple[float, Solution]:
@@ -319,7 +324,8 @@ def _screened(problem: Problem, penalty: Penalty, before: float, run: Solution, 
         slopes = np.abs(problem.slopes(residual)).max(axis=0, initial=0.0)
         wrong = (slopes > penalty.l1) & ~chosen
         if not wrong.any():
-            certificate = problem.certificate(run.coef, run.intercept, penalty)
-            run.certificate = certificate
+            run.certificate = certificate = problem.certificate(run.coef, run.intercept, penalty)
+            if certificate.relative_gap > limits["tolerance"] and run.reason == "gap":  # columns left out, just below
+                return minimize(problem, penalty, run, **limits)
             return run
         chosen |= wrong

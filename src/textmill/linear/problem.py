@@ -6,18 +6,37 @@
 Two classes have one vector w for the second of them: z_i = w . x_i + b, loss_i = log(1 + exp(z_i)) - y_i z_i. Of two
 vectors only the difference d counts, and min |w_0| + |w_1| for a given d is |d|.
 
-Dual. With residuals r_ic = s_i ([y_i = c] - p_ic), v = X^T r and any factor a in [0, 1]:
+Dual. Let q be distributions over the classes, one per row, r_ic = s_i ([y_i = c] - q_ic), v = X^T r, H the entropy, and
 
-    D = sum_i s_i H(p'_i) - sum_jc max(0, a |v_jc| - l1)^2 / (2 l2)               p'_i = (1 - a) [y_i] + a p_i
+    D(q) = sum_i s_i H(q_i) - sum_jc max(0, |v_jc| - l1)^2 / (2 l2)
 
-is at most min F, where H is the entropy, as long as a |v| <= l1 where l2 = 0; so F - D bounds how far w is from the
-optimum. A free intercept asks for sum_i r_ic = 0, which one Newton iteration in b restores.
+Then D(q) <= min F for every q with |v_jc| <= l1 where l2 = 0, and sum_i r_ic = 0 for each class that has a free
+intercept. Proof: log sum_c exp(z_c) >= z . q + H(q) for every z and q, since the difference is a divergence. So
 
-Cost: one product with X for a margin, one with X^T for a slope. Reference: Koh, Kim & Boyd (2007).
+    F(w, b) >= sum_i s_i (H(q_i) + z_i . (q_i - [y_i])) + penalty = sum_i s_i H(q_i) - w . v - b . sum_i r_i + penalty
+
+The term in b is 0 by the constraint, and would be unbounded below without it: residuals that do not add up to zero
+prove nothing. Over w the rest is least where it says D. (Two classes have half as many v: those of the other class are
+the same with the other sign, and w stands for the difference.)
+
+A feasible q at any point, from the p of the model:
+
+1. One moves b to its minimum for the given w, a few steps of Newton in as many variables as there are classes. The
+   sums of the residuals are then nearly 0.
+2. A class c with e_c = sum_i s_i p_ic - n_c > 0 is predicted too often (n_c: the weight of its rows). Its own rows give
+   s_i e_c / n_c of their mass to the classes that are predicted too seldom, each its share: all sums become 0.
+3. q = (1 - a) [y] + a p with 0 <= a <= 1 / (1 + max_c e_c / n_c) keeps the sums at 0 and makes q >= 0, as a row of
+   class c keeps at least 1 - a - a e_c / n_c >= 0 for its own class. Without L2, a <= l1 / max |v| as well.
+
+H is concave, so D is concave in a, and with L2 the best a is looked for. a = 0 gives D = 0, which F never falls below.
+
+Cost: one product with X for a margin, one with X^T for a slope; a certificate one more, if there is an intercept.
+References: Koh, Kim & Boyd (2007); Ndiaye, Fercoq, Gramfort & Salmon (2017), Gap safe screening rules.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,10 +48,14 @@ from textmill._native import linear as native
 from textmill.arrays import Floats, Ids, Ints
 from textmill.corpus import csr_arrays
 
-__all__ = ["Certificate", "Optimality", "Penalty", "Problem"]
+__all__ = ["Balancing", "Certificate", "Optimality", "Penalty", "Problem", "balance_rates"]
 
 _NONE = np.empty(0)
 _NO_ROWS = np.empty((0, 0))
+_SHARES = (1.0, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2)  # of the largest factor of the residuals that are tried
+_SETTLED = 1e-9  # share of the residuals to which they add up with settled intercepts
+_SETTLING = 30  # Newton steps of the intercepts at most
+_HALVINGS = 30  # of each
 _FEW_ENTRIES = 100_000  # for which waking a second thread costs more than it brings
 
 
@@ -176,37 +199,88 @@ class Problem:
         return float(base.dot(weights, _surprise(share).sum(axis=0)))
 
     def certificate(self, coef: Floats, intercept: Floats, penalty: Penalty) -> Certificate:
-        """The certificate of a model, with the intercept moved to its optimum first when it is free."""
+        """The certificate of a model."""
         residual = np.empty((self.margins, self.rows))
         margin = self.margin(coef, intercept)
         loss = self.loss(margin, residual)
-        if self.intercept:
-            self.settle_intercept(margin, residual, np.array(intercept))
-            loss = self.loss(margin, residual)
-        return self.certify(loss, residual, self.slopes(residual), coef, penalty)
+        return self.certify(loss, margin, residual, self.slopes(residual), coef, penalty)
 
-    def certify(self, loss: float, residual: Floats, slopes: Floats, coef: Floats, penalty: Penalty) -> Certificate:
-        """The certificate at residuals and slopes that are there already."""
-        return self.certified(self.optimality(loss, slopes, coef, penalty), residual, penalty)
+    def certify(
+        self, loss: float, margin: Floats, residual: Floats, slopes: Floats, coef: Floats, penalty: Penalty
+    ) -> Certificate:
+        """The certificate at margins, residuals and slopes that are there already."""
+        state = self.optimality(loss, slopes, coef, penalty)
+        return self.certified(state, margin, residual, slopes, coef, penalty)
+
+    def certified(
+        self,
+        state: Optimality,
+        margin: Floats,
+        residual: Floats,
+        slopes: Floats,
+        coef: Floats,
+        penalty: Penalty,
+        left_out: Any = None,
+    ) -> Certificate:
+        """The certificate, given how far the conditions of optimality are from being met; columns may be left out."""
+        violation, most = state.violation, 1.0
+        if self.intercept:
+            violation = max(violation, float(np.abs(residual.sum(axis=1)).max()))
+            residual, most = self.feasible(margin, residual)
+            slopes = self.slopes(residual)
+            if left_out is not None:
+                slopes[:, left_out] = 0.0
+        dual = self.dual(residual, slopes, coef, penalty, most)
+        return Certificate(state.objective, dual, violation, state.highest, state.active)
+
+    def dual(self, residual: Floats, slopes: Floats, coef: Floats, penalty: Penalty, most: float) -> float:
+        """D at a times the residuals, which add up to zero if they must; a is `most` at most."""
+        l1, l2 = penalty.l1, penalty.l2
+        highest = float(base.largest_magnitude(slopes.ravel())) if slopes.size else 0.0
+        if l2 > 0:
+            return self._best_dual(residual, slopes, coef, penalty, most)
+        if l1 == 0 and highest > 0:
+            return -math.inf
+        return self.entropy(residual, min(most, l1 / highest) if highest > 0 else most)
+
+    def _best_dual(self, residual: Floats, slopes: Floats, coef: Floats, penalty: Penalty, most: float) -> float:
+        """The largest of some values of D, which is concave in a: from `most` on as long as it rises."""
+        best = -math.inf
+        for share in _SHARES if most > 0 else ():
+            factor = most * share
+            excess = factor**2 * float(self._sums(slopes, coef, penalty.l1 / factor, penalty.l2)[2])
+            dual = self.entropy(residual, factor) - excess / (2 * penalty.l2)
+            if dual <= best:
+                break
+            best = dual
+        return max(best, 0.0)
+
+    def feasible(self, margin: Floats, residual: Floats) -> tuple[Floats, float]:
+        """Residuals that add up to zero for every class, near those of the margins, and the largest factor of them."""
+        margin, residual = margin.copy(), residual.copy()
+        self.settle_intercept(margin, residual, np.zeros(self.margins))
+        limit = 1.0
+        for _ in range(2):  # the second time rounding only
+            found = balance_rates(residual.sum(axis=1), self.class_totals)
+            found.apply(residual, self.labels, self.weights)
+            limit *= found.limit
+        return residual, limit
+
+    @cached_property
+    def class_totals(self) -> Floats:
+        """What the rows of each class weigh."""
+        return np.bincount(self.labels, self.weights, self.classes).astype(np.float64)
+
+    def _sums(self, slopes: Floats, coef: Floats, l1: float, l2: float) -> Any:
+        """Highest slope, violation, excess, norm, square and number of weights that are not zero."""
+        return native.optimality(slopes.ravel(), coef.ravel(), l1, l2, self.threads)
 
     def optimality(self, loss: float, slopes: Floats, coef: Floats, penalty: Penalty) -> Optimality:
         """Objective and optimality conditions at slopes that are there already."""
         l1, l2 = penalty.l1, penalty.l2
-        highest, violation, excess, norm, square, active = native.optimality(
-            slopes.ravel(), coef.ravel(), l1, l2, self.threads
-        )
+        highest, violation, excess, norm, square, active = self._sums(slopes, coef, l1, l2)
         factor = l1 / highest if l2 == 0 and highest > l1 else 1.0
         return Optimality(loss, loss + l1 * norm + l2 / 2 * square, highest, violation, excess, active, factor)
-
-    def certified(self, state: Optimality, residual: Floats, penalty: Penalty) -> Certificate:
-        """The certificate, with the dual value at the residuals."""
-        if penalty.l1 == penalty.l2 == 0 and state.highest > 0:
-            dual = -np.inf
-        else:
-            dual = self.entropy(residual, state.factor)
-            if penalty.l2 > 0:
-                dual -= state.excess / (2 * penalty.l2)
-        return Certificate(state.objective, float(dual), state.violation, state.highest, state.active)
 
     def may_be_optimal(self, state: Optimality, margin: Floats, residual: Floats, tolerance: float) -> bool:
         """Whether the gap may be within the tolerance, without logarithms: False is certain.
@@ -220,18 +294,76 @@ class Problem:
         return bool(state.objective - highest_dual <= (tolerance + 1e-12) * abs(state.objective))
 
     def settle_intercept(self, margin: Floats, residual: Floats, intercept: Floats) -> None:
-        """Move the intercepts, and the margins with them, until the residuals of every class add up to zero."""
-        total = float(self.weights.sum())
-        for _ in range(50):
+        """Move the intercepts, and the margins with them, until the residuals of every class add up to nearly zero.
+
+        Newton's method with halved steps; the loss falls with every step.
+        """
+        total, loss = float(self.weights.sum()), math.nan
+        enough = _SETTLED * float(np.abs(residual).sum()) + 1e-15 * total
+        for _ in range(_SETTLING):
             sums = residual.sum(axis=1)
-            if np.abs(sums).max() <= 1e-13 * total:
+            if np.abs(sums).max() <= enough:
                 return
+            loss = self.loss(margin) if math.isnan(loss) else loss
             share = np.abs(residual) / np.where(self.weights > 0, self.weights, 1.0)
-            bend = (self.weights * share * (1 - share)).sum(axis=1)
-            step = np.clip(sums / np.maximum(bend, 1e-9 * total), -4.0, 4.0) / (1 if self.margins == 1 else 2)
+            if self.margins == 1:
+                step = sums / max(float((self.weights * share * (1 - share)).sum()), 1e-300)
+            else:
+                share[self.labels, np.arange(self.rows)] = 1 - share[self.labels, np.arange(self.rows)]
+                bend = np.diag((self.weights * share).sum(axis=1)) - (self.weights * share) @ share.T
+                size = max(float(bend.trace()), 1e-300)  # the last term holds the mean
+                step = np.linalg.solve(bend + size * (1e-12 * np.eye(self.margins) + 1.0 / self.margins), sums)
+            step = np.clip(step, -4.0, 4.0)
+            for _ in range(_HALVINGS):
+                margin += step[:, None]
+                after = self.loss(margin, residual)
+                if after < loss:
+                    break
+                margin -= step[:, None]
+                step = step / 2
+            else:
+                self.loss(margin, residual)
+                return
             intercept += step
-            margin += step[:, None]
-            self.loss(margin, residual)
+            loss = after
+
+
+@dataclass(frozen=True, slots=True)
+class Balancing:
+    """How residuals become feasible: what share of its weight a row of a class gives, and who takes which part of that.
+
+    `limit` is the largest factor that residuals may then have.
+    """
+
+    rates: Floats
+    takers: Floats
+    limit: float
+
+    def apply(self, residual: Floats, labels: Ids, weights: Floats) -> None:
+        """Change residuals, margins x rows."""
+        if not self.rates.any():
+            return
+        moved = weights * self.rates[labels]
+        if len(residual) == 1:
+            residual[0] += np.where(labels == 1, moved, -moved)
+            return
+        residual[labels, np.arange(len(labels))] += moved
+        residual -= self.takers[:, None] * moved
+
+
+def balance_rates(sums: Floats, totals: Floats) -> Balancing:
+    """What makes residuals that add up to `sums` add up to zero; `totals` are the weights of the classes.
+
+    >>> print(balance_rates(np.array([-0.25]), np.array([2.0, 1.0])))
+    Balancing(rates=array([0.  , 0.25]), takers=array([1., 0.]), limit=0.8)
+    """
+    excess = np.append(sums, -sums) if len(sums) == 1 else -sums  # predicted too often, class by class
+    given, missing = np.maximum(excess, 0.0), np.maximum(-excess, 0.0)
+    rates = np.divide(given, totals, out=np.zeros_like(given), where=totals > 0)
+    if not given.any() or not missing.any():
+        return Balancing(np.zeros_like(rates), missing, 1.0)
+    limit = 0.0 if ((given > 0) & (totals <= 0)).any() else 1.0 / (1.0 + float(rates.max()))  # no row of it can give
+    return Balancing(rates, missing / missing.sum(), limit)
 
 
 def _surprise(p: Floats) -> Floats:

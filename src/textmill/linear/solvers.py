@@ -12,9 +12,11 @@ long as that converges fast; else by Newton steps whose systems are solved by co
 passes over the rows with a line search (native/linear/newton.h), of more within a trust region (Lin, Weng & Keerthi
 2008), scaled by the diagonal; towards a small penalty they go by way of larger ones.
 
-Both end when the gap is at most `tolerance` times the objective, and proximal Newton also when an iteration gains less
-than a tenth of that: the gap is a bound, and often a hundred times the distance. Cost: a sweep is a visit of every
-entry of the working set, a look at all columns or a product with the Hessian one or two of every entry of X.
+All end when the gap is at most `tolerance` times the objective. The gap is a bound, and of proximal Newton it is often
+a hundred times the distance, because one slope above l1 shrinks the whole dual point; so an iteration that gains less
+than a tenth of the tolerance makes the next ones solve their quadratic models more exactly. Without `proof` it is the
+last. Cost: a sweep is a visit of every entry of the working set, a look at all columns or a product with the Hessian
+one or two of every entry of X.
 References: Yuan, Ho & Lin (2012); Yu, Huang & Lin (2011); Johnson & Guestrin (2015) for working sets; Hsia, Chiang &
 Lin (2018).
 """
@@ -41,7 +43,11 @@ _TRIALS = 40  # halvings of a step
 _SWEEPS = 100  # of coordinate descent on one quadratic model
 _ACCURACY = 0.3  # share of its violations to which a quadratic model is solved
 _FIRST = 0.15  # share of the largest slope that a column of the first working set has
-_SETTLED = 0.1  # an iteration that gains less than this share of the tolerance is the last
+_SETTLED = 0.1  # an iteration that gains less than this share of the tolerance asks for exacter ones, or is the last
+_EXACTER = 0.1  # share of the accuracy so far,
+_FINEST = 1e-7  # down to this
+_STILL = 8  # iterations in a row that gain no more than rounding, and mend no violation, end a run
+_ROUNDING = 1e-15  # of the objective
 _ENOUGH = 1e-4  # a sweep that gains less than this share of the tolerance is the last on its quadratic model
 _PASSES = 50  # of dual coordinate descent
 _SLOW = 0.67  # a pass that leaves more than this share of the gap is the last
@@ -73,8 +79,8 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """The tolerance was reached, or there is next to nothing left to gain."""
-        return self.reason != "iterations"
+        """The tolerance was reached, or where no proof was asked for there is next to nothing left to gain."""
+        return self.reason in ("gap", "gradient", "decrease")
 
 
 Watch = Callable[[int, Certificate], object]
@@ -89,11 +95,13 @@ def minimize(
     max_iter: int,
     candidates: Ids | None = None,
     watch: Watch | None = None,
+    proof: bool = True,
 ) -> Solution:
     """The weights of least objective, from those of `start` on; `candidates` are the columns that may have weights.
 
     Margins of `start` are taken over, and change. `watch` is called after every iteration with its number and
-    certificate; without it proximal Newton takes the dual value only where the gap may be small enough to end.
+    certificate; without it the dual value is worked out only where the gap may be small enough to end. Without `proof`
+    proximal Newton ends when little is left to gain.
     """
     if start is None:
         start = Solution(np.zeros((problem.margins, problem.columns)), np.zeros(problem.margins))
@@ -111,23 +119,19 @@ def minimize(
     ):
         return run
     if problem.margins == 1 and penalty.l1 == 0 and penalty.l2 > 0 and candidates is None:
-        _binary_newton(problem, penalty, run, tolerance, max_iter, watch or _unseen)
+        _binary_newton(problem, penalty, run, tolerance, max_iter, watch)
         return run
     if penalty.l1 > 0 or candidates is not None:
-        _descend(problem, penalty, run, tolerance, max_iter, candidates, watch)
+        _descend(problem, penalty, run, tolerance, max_iter, candidates, watch, proof)
         return run
     if penalty.l2 > 0 and max_iter and not run.coef.any():
         scale = base.dot(problem.values, problem.values) / max(problem.rows, 1)
         for factor in _CONTINUED if penalty.l2 < _WEAK * scale else ():
             rough = Solution(run.coef, run.intercept)
-            _newton(problem, Penalty(0.0, factor * penalty.l2), rough, max(_ROUGH, tolerance), max_iter, _unseen)
+            _newton(problem, Penalty(0.0, factor * penalty.l2), rough, max(_ROUGH, tolerance), max_iter, None)
             run.coef, run.intercept = rough.coef, rough.intercept
-    _newton(problem, penalty, run, tolerance, max_iter, watch or _unseen)
+    _newton(problem, penalty, run, tolerance, max_iter, watch)
     return run
-
-
-def _unseen(iteration: int, certificate: Certificate) -> None:
-    """Iterations that nobody looks at, and those on the way to a penalty."""
 
 
 def _descend(
@@ -138,6 +142,7 @@ def _descend(
     max_iter: int,
     candidates: Ids | None,
     watch: Watch | None,
+    proof: bool,
 ) -> None:
     """Proximal Newton steps on working sets."""
     margin = problem.margin(run.coef, run.intercept) if run.margin is None else run.margin
@@ -148,6 +153,7 @@ def _descend(
     if problem.intercept:
         problem.settle_intercept(margin, residual, run.intercept)
         run.loss = problem.loss(margin, residual, curvature)
+    accuracy, still, least = _ACCURACY, 0, math.inf
     for iteration in range(max_iter + 1):
         slopes = problem.slopes(residual)
         if candidates is not None:
@@ -156,33 +162,37 @@ def _descend(
             slopes[:, left_out] = 0.0
         state = problem.optimality(run.loss, slopes, run.coef, penalty)
         run.trace.append(state.objective)
-        free = float(np.abs(residual.sum(axis=1)).max()) if problem.intercept else 0.0
-        settled = free <= max(tolerance, 1e-12) * problem.weights.sum()
-        little = iteration > 0 and run.trace[-2] - state.objective <= max(_SETTLED * tolerance, 1e-15) * abs(
-            state.objective
-        )
-        last = little or iteration == max_iter
-        if last or watch is not None or (settled and problem.may_be_optimal(state, margin, residual, tolerance)):
-            run.certificate = now = problem.certified(state, residual, penalty)
+        gain = run.trace[-2] - state.objective if iteration else math.inf
+        little = gain <= max(_SETTLED * tolerance, 1e-15) * abs(state.objective)
+        better = state.violation < 0.9 * least or gain > _ROUNDING * abs(state.objective)
+        still, least = 0 if better else still + 1, min(least, state.violation)
+        last = iteration == max_iter or (little and not proof) or (still >= _STILL and accuracy <= _FINEST)
+        if last or watch is not None or problem.may_be_optimal(state, margin, residual, tolerance):
+            run.certificate = now = problem.certified(
+                state, margin, residual, slopes, run.coef, penalty, left_out if candidates is not None else None
+            )
             if watch is not None:
                 watch(iteration, now)
-            if settled and now.relative_gap <= tolerance:
+            if now.relative_gap <= tolerance:
                 run.reason = "gap"
                 return
             if last:
-                run.reason = "decrease" if little else run.reason
+                run.reason = "iterations" if iteration == max_iter else "precision" if proof else "decrease"
                 return
+        if little:
+            accuracy = max(_EXACTER * accuracy, _FINEST)
         highest = state.highest
         if penalty.l2 > 0:
             slopes += penalty.l2 * run.coef
             highest = base.largest_magnitude(slopes.ravel())
         floor = penalty.l1 if iteration else max(penalty.l1, _FIRST * highest)
-        enough = _ENOUGH * tolerance * abs(state.objective)
+        enough = _ENOUGH * (accuracy / _ACCURACY) ** 2 * tolerance * abs(state.objective)
         for c, row in enumerate(slopes):
             listed = native.working_set(row, run.coef[c], floor, problem.threads)
             run.loss = _class_step(
-                problem, penalty, run, c, listed, row, margin, residual, curvature, scratch, run.loss, enough, iteration
-            )
+                problem, penalty, run, c, listed, row, margin, residual, curvature, scratch, run.loss, accuracy, enough,
+                iteration,
+            )  # fmt: skip
 
 
 def _class_step(
@@ -197,6 +207,7 @@ def _class_step(
     curvature: Floats,
     scratch: Floats,
     loss: float,
+    accuracy: float,
     enough: float,
     seed: int,
 ) -> float:
@@ -221,7 +232,7 @@ def _class_step(
     step, (change, begin) = np.empty(len(listed)), scratch
     _, shift = native.descend(
         problem.design, listed, weight, slope, bend, curvature, penalty.l1, penalty.l2, problem.intercept, free,
-        _SWEEPS, _ACCURACY, enough, seed, step, change, threads,
+        _SWEEPS, accuracy, enough, seed, step, change, threads,
     )  # fmt: skip
     change /= curvature
     predicted = (
@@ -235,7 +246,7 @@ def _class_step(
         margin[c] += begin
         moved = weight + size * step
         after = problem.loss(margin, residual, curvature if problem.margins == 1 else None)
-        if after + penalty.value(moved) - before <= _ARMIJO * size * predicted:
+        if after + penalty.value(moved) - before <= _ARMIJO * size * predicted + _ROUNDING * abs(before):
             run.coef[c, listed] = moved
             run.intercept[c] += size * shift
             return after
@@ -286,9 +297,9 @@ def _dual(problem: Problem, penalty: Penalty, run: Solution, tolerance: float) -
 
 
 def _binary_newton(
-    problem: Problem, penalty: Penalty, run: Solution, tolerance: float, max_iter: int, watch: Watch
+    problem: Problem, penalty: Penalty, run: Solution, tolerance: float, max_iter: int, watch: Watch | None
 ) -> None:
-    """Newton steps for two classes with a line search; without an intercept the gap is |gradient|^2 / (2 l2)."""
+    """Newton steps for two classes with a line search."""
     threads, l2, m = problem.threads, penalty.l2, problem.columns
     size = m + int(problem.intercept)
     theta = np.concatenate([run.coef[0], run.intercept[:1]])[:size]
@@ -301,17 +312,20 @@ def _binary_newton(
     for iteration in range(max_iter + 1):
         weights = theta[:m]
         problem.passes.sums(residual[0], _NONE, slope, _NONE, threads)
-        now = run.certificate = _ridge_certificate(loss, margin[0], residual[0], slope, weights, l2)
-        run.trace.append(now.objective)
-        watch(iteration, now)
-        free = abs(float(residual[0].sum())) if problem.intercept else 0.0
-        if now.relative_gap <= tolerance and free <= max(tolerance, 1e-12) * total:
-            run.reason = "gap"
-            break
-        if iteration == max_iter:
-            break
+        objective = loss + l2 / 2 * base.dot(weights, weights)
+        run.trace.append(objective)
         np.multiply(weights, l2, out=gradient[:m])
         gradient[:m] -= slope
+        about = base.dot(gradient[:m], gradient[:m]) / (2 * l2)  # the gap, but for the intercept
+        if iteration == max_iter or watch is not None or about <= 2 * tolerance * objective:
+            now = run.certificate = problem.certify(loss, margin, residual, -slope[None], weights[None], penalty)
+            if watch is not None:
+                watch(iteration, now)
+            if now.relative_gap <= tolerance:
+                run.reason = "gap"
+                break
+        if iteration == max_iter:
+            break
         np.multiply(square, _DAMPED * curvature.sum() / total, out=diagonal[:m])
         diagonal[:m] += l2
         if problem.intercept:
@@ -326,27 +340,18 @@ def _binary_newton(
             np.multiply(change, length, out=margin[0])
             margin += begin
             loss = problem.loss(margin, residual, curvature)
-            grown = (
-                loss - now.objective + l2 / 2 * (base.dot(weights, weights) + length * (2 * across + length * along))
-            )
+            grown = loss - objective + l2 / 2 * (base.dot(weights, weights) + length * (2 * across + length * along))
             if grown <= _ARMIJO * length * downhill:
                 theta += length * step
                 break
             length /= 2
         else:
+            margin[0] = begin
+            loss = problem.loss(margin, residual, curvature)
             run.reason = "precision"
+            run.certificate = problem.certify(loss, margin, residual, -slope[None], weights[None], penalty)
             break
     run.coef[0], run.intercept[:] = theta[:m], theta[m:] if problem.intercept else 0.0
-
-
-def _ridge_certificate(
-    loss: float, margin: Floats, residual: Floats, slope: Floats, w: Floats, l2: float
-) -> Certificate:
-    """The certificate of two classes without an L1 penalty; the entropy of p is its loss and z . r."""
-    objective = loss + l2 / 2 * base.dot(w, w)
-    dual = loss + base.dot(margin, residual) - base.dot(slope, slope) / (2 * l2)
-    violation = base.largest_magnitude(l2 * w - slope)
-    return Certificate(objective, dual, violation, base.largest_magnitude(slope), int(np.count_nonzero(w)))
 
 
 def _newton(
@@ -355,7 +360,7 @@ def _newton(
     run: Solution,
     tolerance: float,
     max_iter: int,
-    watch: Watch,
+    watch: Watch | None,
 ) -> None:
     """Newton steps within a trust region."""
     hessian = _Hessian(problem, penalty)
@@ -367,23 +372,25 @@ def _newton(
     for iteration in range(max_iter + 1):
         slopes = problem.slopes(residual)
         run.coef[:], run.intercept[:] = hessian.parts(theta)
-        now = run.certificate = problem.certify(loss, residual, slopes, run.coef, penalty)
-        run.trace.append(now.objective)
-        watch(iteration, now)
-        gradient = hessian.joined(slopes + penalty.l2 * run.coef, -residual.sum(axis=1))
+        objective = loss + penalty.value(run.coef)
+        run.trace.append(objective)
+        ridge = (slopes + penalty.l2 * run.coef).ravel()
+        gradient = hessian.joined(ridge.reshape(run.coef.shape), -residual.sum(axis=1))
         norm = math.sqrt(base.dot(gradient, gradient))
         first = norm if first is None else first
-        free = float(np.abs(residual.sum(axis=1)).max()) if problem.intercept else 0.0
-        settled = free <= max(tolerance, 1e-12) * problem.weights.sum()
-        if (
-            norm == 0.0
-            or (settled and now.relative_gap <= tolerance)
-            or (penalty.l2 == 0 and norm <= tolerance * first)
-        ):
-            run.reason = "gap"
+        if penalty.l2 == 0 and norm <= tolerance * first:
+            run.reason = "gradient"
             return
-        if iteration == max_iter:
-            return
+        about = base.dot(ridge, ridge) / (2 * penalty.l2) if penalty.l2 > 0 else 0.0
+        if iteration == max_iter or watch is not None or about <= 2 * tolerance * objective:
+            now = run.certificate = problem.certify(loss, margin, residual, slopes, run.coef, penalty)
+            if watch is not None:
+                watch(iteration, now)
+            if now.relative_gap <= tolerance:
+                run.reason = "gap"
+                return
+            if iteration == max_iter:
+                return
         hessian.at(residual)
         radius = radius or max(norm, math.sqrt(base.dot(theta, theta)))  # what a good start is as long as, too
         while True:
@@ -393,7 +400,7 @@ def _newton(
             change = hessian.margin(step).T
             margin += change
             after = problem.loss(margin, residual, hessian.curvature)
-            actual = after + penalty.value(run.coef + coef) - now.objective
+            actual = after + penalty.value(run.coef + coef) - objective
             length = math.sqrt(base.dot(step, step))
             ratio = actual / predicted if predicted < 0 else -1.0
             if actual <= 1e-4 * predicted and predicted < 0:
@@ -403,8 +410,9 @@ def _newton(
                 break
             margin -= change
             loss = problem.loss(margin, residual, hessian.curvature)
-            if abs(predicted) <= 1e-15 * abs(now.objective) or length <= 1e-15 * math.sqrt(base.dot(theta, theta)):
+            if abs(predicted) <= 1e-15 * abs(objective) or length <= 1e-15 * math.sqrt(base.dot(theta, theta)):
                 run.reason = "precision"
+                run.certificate = problem.certify(loss, margin, residual, slopes, run.coef, penalty)
                 return
             radius = length / 4
 

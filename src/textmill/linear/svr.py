@@ -140,7 +140,8 @@ class SupportVectorRegression(Regressor, KernelModel):
         else:
             dual, intercept, fitted = self._solve_cached(rows, target, costs)
         self._keep(rows.X, dual[None], np.array([intercept]))
-        self._certify(target, costs, dual, fitted, intercept)
+        square = float(dual @ (fitted - intercept))
+        self._certify(target, costs, dual, fitted, square, square)
         return self
 
     def _fit_chunks(self, X: Any, sample_weight: ArrayLike | None) -> Self:
@@ -201,14 +202,13 @@ class SupportVectorRegression(Regressor, KernelModel):
         costs: Floats,
         dual: Floats,
         fitted: Floats,
-        intercept: float,
-        square: float | None = None,
+        square: float,
+        dual_square: float,
     ) -> None:
-        """Primal value, and its distance from the dual one."""
-        length = float(dual @ (fitted - intercept)) if square is None else square
+        """Primal value, and its distance from the dual one; squares are those of w, and of the w of the dual point."""
         loss = float(costs @ np.maximum(np.abs(fitted - target) - self.tube, 0.0))
-        value = float(dual @ target) - self.tube * float(np.abs(dual).sum()) - 0.5 * length
-        self.objective_ = 0.5 * length + loss
+        value = float(dual @ target) - self.tube * float(np.abs(dual).sum()) - 0.5 * dual_square
+        self.objective_ = 0.5 * square + loss
         self.gap_ = max(self.objective_ - value, 0.0)
 
 

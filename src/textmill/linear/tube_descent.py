@@ -6,6 +6,12 @@ The intercept is free of penalty: every pass ends with it as the new centre. Row
 their chunk, chunks in theirs, so a chunk is all that is in memory of X at a time. Memory beyond it: 8 bytes for each
 column, 40 for each row.
 
+The dual problem of a free intercept has sum_i b_i = 0, which holds at the end only. So the gap is worked out at
+
+    b'_i = a (b_i - t / n),   t = sum_i b_i,   a = C / (C + |t| / n),   w' = a (w - t / n sum_i x_i)
+
+which is feasible at any point: it adds up to zero and lies within +-C.
+
 Cost: two visits of every entry a pass, one reading of all chunks a pass and one more every fifth, which gives the gap.
 References: Ho & Lin (2012), Large-scale linear support vector regression; Yu, Hsieh, Chang & Lin (2010), Large linear
 classification when data cannot fit in memory.
@@ -37,11 +43,13 @@ _APART = 1_000_003  # between the seeds of chunks
 def descend(model: SupportVectorRegression, chunks: Iterable[tuple[Any, Floats]]) -> tuple[Floats, float]:
     """Train on chunks of rows and values; returns weights and intercept, and notes the rest on the model."""
     squares, targets, columns = [], [], 0
+    totals: Floats = np.zeros(0)
     for X, y in chunks:
         offsets, _, values = csr_arrays(X, np.float64)
         squares.append(np.bincount(np.repeat(np.arange(len(y)), np.diff(offsets)), values**2, len(y)))
         targets.append(y)
         columns = X.shape[1]
+        totals = (totals if len(totals) else np.zeros(columns)) + np.asarray(X.sum(axis=0)).ravel()
     target, square = np.concatenate(targets), np.concatenate(squares)
     n = len(target)
     dual, w, fitted = np.zeros(n), np.zeros(columns), np.zeros(n)
@@ -77,8 +85,10 @@ def descend(model: SupportVectorRegression, chunks: Iterable[tuple[Any, Floats]]
                     fitted[begin : begin + len(y)] = X @ w
                     begin += len(y)
                 intercept = best_intercept(target - fitted, model.tube)
-                model._certify(target, costs, dual, fitted + intercept, intercept, float(w @ w))
-                model.gap_ += abs(total * intercept)  # the dual is not yet quite feasible
+                shift = float(dual.sum()) / n
+                shrink = model.cost / (model.cost + abs(shift))
+                feasible, point = shrink * (dual - shift), shrink * (w - shift * totals)
+                model._certify(target, costs, feasible, fitted + intercept, float(w @ w), float(point @ point))
                 if model.gap_ <= model.tolerance * abs(model.objective_):
                     model.converged_ = True
                     break

@@ -56,7 +56,7 @@ _MOST_ROWS = 20_000  # that a penalty is chosen by,
 _MOST_MARGINS = 200_000  # of all classes together
 _FIRMER = 10.0  # times the penalty with which classes are told from the rest to begin with
 _WIDEST = 4.0  # logarithm of the largest factor of margins
-_ROUGH = 1e-2  # tolerance of the models that are compared
+_ROUGH = 1e-3  # tolerance of the models that are compared
 
 
 def tuned_logistic(model: LogisticRegression, X: Any, y: Any, *, random_state: int = 0) -> LogisticRegression:
