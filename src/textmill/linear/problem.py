@@ -261,9 +261,9 @@ class Problem:
         self.settle_intercept(margin, residual, np.zeros(self.margins))
         limit = 1.0
         for _ in range(2):  # the second time rounding only
-            found = balance_rates(residual.sum(axis=1), self.class_totals)
-            found.apply(residual, self.labels, self.weights)
-            limit *= found.limit
+            balancing = balance_rates(residual.sum(axis=1), self.class_totals)
+            balancing.apply(residual, self.labels, self.weights)
+            limit *= balancing.limit
         return residual, limit
 
     @cached_property
@@ -358,12 +358,12 @@ def balance_rates(sums: Floats, totals: Floats) -> Balancing:
     Balancing(rates=array([0.  , 0.25]), takers=array([1., 0.]), limit=0.8)
     """
     excess = np.append(sums, -sums) if len(sums) == 1 else -sums  # predicted too often, class by class
-    given, missing = np.maximum(excess, 0.0), np.maximum(-excess, 0.0)
-    rates = np.divide(given, totals, out=np.zeros_like(given), where=totals > 0)
-    if not given.any() or not missing.any():
-        return Balancing(np.zeros_like(rates), missing, 1.0)
-    limit = 0.0 if ((given > 0) & (totals <= 0)).any() else 1.0 / (1.0 + float(rates.max()))  # no row of it can give
-    return Balancing(rates, missing / missing.sum(), limit)
+    surplus, shortage = np.maximum(excess, 0.0), np.maximum(-excess, 0.0)
+    rates = np.divide(surplus, totals, out=np.zeros_like(surplus), where=totals > 0)
+    if not surplus.any() or not shortage.any():
+        return Balancing(np.zeros_like(rates), shortage, 1.0)
+    limit = 0.0 if ((surplus > 0) & (totals <= 0)).any() else 1.0 / (1.0 + float(rates.max()))  # no row of it can give
+    return Balancing(rates, shortage / shortage.sum(), limit)
 
 
 def _surprise(p: Floats) -> Floats:
