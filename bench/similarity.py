@@ -295,13 +295,13 @@ def _subjects() -> str:
             test, gold = [texts[i] for i in outside], [groups[i] for i in outside]
             model = SubjectClassifier(n_features=size, vocabulary=vocabulary).fit(X, y)
             right = model.score(test, gold)
-            features = [model._weigh(model.vocabulary_.transform(some)) for some in (X, test)]
+            features = [model._inputs(model.vocabulary_.transform(some)) for some in (X, test)]
             peer = LinearSVC(random_state=0).fit(features[0], y).score(features[1], gold)
             chosen = model.features_
             everything = len(model.vocabulary_)
             model.features_ = np.sort(np.random.default_rng(f).choice(everything, len(chosen), replace=False))
             model.frequency_ = model.vocabulary_.document_frequency_[model.features_]
-            luck = [model._weigh(model.vocabulary_.transform(some)) for some in (X, test)]
+            luck = [model._inputs(model.vocabulary_.transform(some)) for some in (X, test)]
             random = LinearSVC(random_state=0).fit(luck[0], y).score(luck[1], gold)
             rows.append((right, peer, random))
         means = np.mean(rows, axis=0)
@@ -331,7 +331,7 @@ def _reuters() -> str:
     first = np.mean(
         [names[int(row.argmax())] in some for row, some in zip(model.decision_function(test), gold, strict=True)]
     )
-    rows = [model._weigh(model.vocabulary_.transform(some)) for some in (X, test)]
+    rows = [model._inputs(model.vocabulary_.transform(some)) for some in (X, test)]
     labels = np.array([[code in some for code in names] for some in y])
     peer = OneVsRestClassifier(LinearSVC(random_state=0)).fit(rows[0], labels).predict(rows[1])
     figures = [f1_score(truth, some, average="micro") for some in (chosen, peer)]

@@ -211,7 +211,7 @@ def classify(
     ],
     train: Annotated[bool, typer.Option("--train", help="Learn the codes of the input and write the model.")] = False,
     field: Annotated[str, typer.Option(help="With --train: field with the subject codes.")] = "codes",
-    kind: Annotated[str, typer.Option(help="With --train: svm, logistic, bayes, knn or network.")] = "svm",
+    kind: Annotated[str, typer.Option(help="With --train: logistic, bayes or knn.")] = "logistic",
     features: Annotated[int | None, typer.Option(help="With --train: number of features; default: all.")] = None,
     selection: Annotated[
         str, typer.Option(help="With --train: mutual_information, chi_square or document_frequency.")

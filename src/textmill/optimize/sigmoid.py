@@ -44,12 +44,13 @@ class Sigmoid(NamedTuple):
 
 
 def sigmoid(margins: ArrayLike) -> Floats:
-    """Return 1 / (1 + exp(-margin)) without overflow.
+    """Return 1 / (1 + exp(-margin)) without overflow; NaN where a margin is.
 
     >>> sigmoid([-1000.0, 0.0]).tolist()
     [0.0, 0.5]
     """
-    return np.asarray(np.exp(-np.logaddexp(0.0, -np.asarray(margins, np.float64))))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.exp(-np.logaddexp(0.0, -np.asarray(margins, np.float64))))
 
 
 def fit_sigmoid(scores: ArrayLike, positive: ArrayLike) -> Sigmoid:

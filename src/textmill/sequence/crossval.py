@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from textmill.errors import DataError
 from textmill.model import RandomState, check_range, seed_of
 from textmill.progress import all_or_nothing, track
+from textmill.selection import deal_folds, splits
 from textmill.sequence.evaluation import TagScores, evaluate_tags
 
 __all__ = ["Split", "cross_validate", "folds"]
@@ -44,7 +45,8 @@ def folds(
     check_range("k", k, at_least=3 if early_stopping else 2, whole=True)
     if sequences < k:
         raise DataError(f"{sequences} sequences cannot be dealt into {k} folds; use fewer folds")
-    parts = np.array_split(np.random.default_rng(seed_of(random_state, 0)).permutation(sequences), k)
+    generator = np.random.default_rng(seed_of(random_state, 0))
+    parts = [split.test for split in splits(deal_folds(np.zeros(sequences), k, random_state=generator))]
     for i, test in enumerate(parts):
         stop = parts[(i + 1) % k] if early_stopping else np.empty(0, np.int64)
         skipped = {i, (i + 1) % k} if early_stopping else {i}

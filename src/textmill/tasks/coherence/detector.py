@@ -35,7 +35,7 @@ from textmill.corpus import FUNCTION_WORDS, Document, Tokenizer, TokenizerLike, 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Estimator, Model, RandomState, Saved, check_choice, check_fitted, check_range, seed_of
 from textmill.numeric import sparse
-from textmill.optimize import fit_logistic
+from textmill.optimize import fit_logistic, sigmoid
 from textmill.progress import track
 from textmill.tasks.coherence.calibration import LengthCurve
 from textmill.tasks.coherence.content import Content, ContentReader, sentences_of
@@ -412,7 +412,7 @@ class CoherenceDetector(Estimator, Model):
         threshold = self.threshold(scores.words)
         floor = LengthCurve(self.lengths_, self.floors_).at(scores.words)
         logit = _features(score, np.maximum(scores.words, 1)) @ self.calibration_
-        probability = 1 / (1 + np.exp(-np.clip(logit, -500, 500)))
+        probability = sigmoid(logit)
         normalised = entropy(scores.theta, "normalised")
         for i, name in enumerate(names):
             empty = bool(scores.empty[i])

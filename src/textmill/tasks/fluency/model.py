@@ -33,6 +33,7 @@ from textmill.corpus import TokenizerLike
 from textmill.errors import DataError
 from textmill.lm import ExpandedKernel, FeatureSets, NGramModel, PassiveAggressive, WordClasses
 from textmill.model import Estimator, Model, Saved, StringTable, check_choice, check_fitted, check_range, effective_jobs
+from textmill.optimize import sigmoid
 from textmill.progress import interruptible, track
 from textmill.tables import Table
 from textmill.tasks.fluency.documents import SHARES, CorpusSplit, read_sentences, split_corpus, words_of
@@ -482,7 +483,7 @@ class FluencyModel(Estimator, Model):
     def _probabilities(self, margins: Floats) -> Floats:
         slope = self.learner_.slope_
         assert slope is not None
-        return 1.0 / (1.0 + np.exp(-np.clip(max(slope, 0.0) * margins, -700.0, 700.0)))  # 0: margins told nothing
+        return sigmoid(max(slope, 0.0) * margins)  # 0: margins told nothing
 
 
 def _best_threshold(scores: Floats, right: Masks) -> float:

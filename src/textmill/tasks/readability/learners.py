@@ -29,6 +29,7 @@ from textmill.arrays import Floats, Ints
 from textmill.errors import DataError
 from textmill.linear import LeastSquares, LogisticRegression, PairwiseSVM
 from textmill.model import Estimator, Model, check_choice, check_fitted
+from textmill.optimize import sigmoid
 from textmill.selection import deal_groups
 
 __all__ = ["KINDS", "LevelLearner"]
@@ -150,7 +151,7 @@ class LevelLearner(Estimator, Model):
         if self.kind in ("logistic", "svm"):
             odds = np.exp(margins - margins.max(axis=1, keepdims=True))
             return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-        above = np.hstack([np.ones((len(Z), 1)), 1 / (1 + np.exp(-np.clip(margins, -500, 500))), np.zeros((len(Z), 1))])
+        above = np.hstack([np.ones((len(Z), 1)), sigmoid(margins), np.zeros((len(Z), 1))])
         shares = np.maximum(-np.diff(above, axis=1), 0.0)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
@@ -192,7 +193,7 @@ class LevelLearner(Estimator, Model):
             slope = p * (number - (p @ number)[:, None])  # of the expected level by each margin
         else:
             margins = Z @ self.coef_.T + self.intercept_
-            above = 1 / (1 + np.exp(-np.clip(margins, -500, 500)))
+            above = sigmoid(margins)
             slope = above * (1 - above)
         out[:, used] = Z * (slope @ self.coef_)
         return out

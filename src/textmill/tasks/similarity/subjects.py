@@ -4,10 +4,13 @@
     chi2(t, c)= n (AD - BC)^2 / ((A + C)(B + D)(A + B)(C + D))        A..D: documents with and without t, in c and not
     df(t)     = number of documents with t
 
-A term is scored by its best class for `mutual_information` and `chi_square`. Classes are told apart one against the
-rest, so a document may have several codes. Confidence: a logistic function of the margin, fitted to documents held out
-in turn; for naive Bayes and the neural network their own probabilities, for kNN the share of the scores of neighbors.
+A term is scored by its best class for `mutual_information` and `chi_square`. Each class is told from the rest by a
+classifier of `linear`, so a document may have several codes. Confidence is the probability of the logistic regression;
+naive Bayes is too sure of itself, so its margins pass a logistic curve that is fitted to documents held out in turn.
+For kNN it is the share of the scores of the neighbors, which an index of the sparse rows finds.
 
+Cost: a training for each class, of naive Bayes also for each fold; the model has classes x features weights, or for kNN
+the rows of training.
 References: Rehurek & Sojka (2008), Automated classification and categorization of mathematical knowledge; Yang &
 Pedersen (1997), A comparative study on feature selection; Platt (1999).
 """
@@ -19,18 +22,20 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from textmill.arrays import Floats, Masks
+from textmill.arrays import Floats, Ints, Masks
 from textmill.corpus import Vocabulary
 from textmill.errors import DataError, ModelFileError
+from textmill.linear import LogisticRegression, NaiveBayes, mutual_information
 from textmill.model import Classifier, Model, check_choice, check_fitted, check_range
 from textmill.numeric import sparse
 from textmill.optimize import fit_sigmoid, sigmoid
+from textmill.selection import deal_folds, held_out
 from textmill.tables import Rows
-from textmill.vectors import Weighting
+from textmill.vectors import Index, Weighting
 
 __all__ = ["SubjectClassifier", "Suggestion", "feature_scores"]
 
-KINDS = ("svm", "logistic", "bayes", "knn", "network")
+KINDS = ("logistic", "bayes", "knn")
 SELECTIONS = ("mutual_information", "chi_square", "document_frequency")
 _FOLDS = 3
 
@@ -46,27 +51,29 @@ class SubjectClassifier(Classifier, Model):
     """Suggest subject codes for texts.
 
     Parameters:
-        kind: "svm" (linear), "logistic", "bayes", "knn" or "network" (one hidden layer).
+        kind: "logistic" (regression), "bayes" (naive, multinomial) or "knn".
         selection: How features are chosen: "mutual_information", "chi_square" or "document_frequency".
         n_features: Number of features; None for all.
         scheme: Weights of terms in SMART letters.
         vocabulary: A `Vocabulary` with the limits of terms; None for words of at least two documents.
         k: Number of neighbors of "knn".
-        hidden: Number of hidden units of "network".
-        l2: Strength of the penalty of "svm" and "logistic".
-        random_state: Seed of the network and of what is held out.
+        l2: Penalty of "logistic".
+        random_state: Seed of what is held out for "bayes".
+        n_jobs: Threads; None for all cores. The model is the same for any number.
 
     Attributes:
         classes_: Codes, sorted, (C,).
         vocabulary_: Fitted vocabulary.
         features_: Columns that were chosen, rising, (F,).
         documents_, frequency_: Number of documents, and of those with each chosen term, (F,).
-        weights_, intercepts_: Weights of the classes, (C, F), and intercepts, (C,); of the output layer for a network.
+        weights_, intercepts_: Weights of the classes, (C, F), and intercepts, (C,); None for kNN.
         slope_: Slope and offset of the confidence, (2,).
+        index_: For kNN the index of the documents, else None; labels_ and ends_ are their classes, one after the other,
+            and where those of each document end.
         several_: Whether documents have several codes.
 
     >>> texts = ["rings and ideals", "ideals of rings", "graphs and trees", "trees in graphs"] * 3
-    >>> model = SubjectClassifier(kind="logistic").fit(texts, ["13", "13", "05", "05"] * 3)
+    >>> model = SubjectClassifier().fit(texts, ["13", "13", "05", "05"] * 3)
     >>> model.predict(["a tree of graphs", "rings"]).tolist()
     ['05', '13']
     >>> model.suggest("graphs", k=1)[0].code
@@ -78,26 +85,27 @@ class SubjectClassifier(Classifier, Model):
     layout: ClassVar[dict[str, str]] = {
         "features_": "feature: int64",
         "frequency_": "feature: int64",
-        "weights_": "class input",
-        "intercepts_": "class",
-        "hidden_weights_": "input feature: float64 | None",
-        "hidden_intercepts_": "input: float64 | None",
+        "weights_": "class feature: float64 | None",
+        "intercepts_": "class: float64 | None",
         "slope_": "two",
-        "rows_": "row feature: float32 | None",
-        "labels_": "row class: bool | None",
+        "labels_": "label: int64 | None",
+        "ends_": "row: int64 | None",
     }
     state: ClassVar[dict[str, Any]] = {"documents_": int, "several_": bool}
-    parts: ClassVar[dict[str, str]] = {"vocabulary": "corpus.Vocabulary", "vocabulary_": "corpus.Vocabulary"}
+    parts: ClassVar[dict[str, str]] = {
+        "vocabulary": "corpus.Vocabulary",
+        "vocabulary_": "corpus.Vocabulary",
+        "index_": "vectors.Index",
+    }
 
-    features_: Any
-    frequency_: Any
-    weights_: Floats
-    intercepts_: Floats
-    hidden_weights_: Floats | None
-    hidden_intercepts_: Floats | None
+    features_: Ints
+    frequency_: Ints
+    weights_: Floats | None
+    intercepts_: Floats | None
     slope_: Floats
-    rows_: Any
-    labels_: Any
+    index_: Index | None
+    labels_: Ints | None
+    ends_: Ints | None
     documents_: int
     several_: bool
     vocabulary_: Vocabulary
@@ -105,15 +113,15 @@ class SubjectClassifier(Classifier, Model):
     def __init__(
         self,
         *,
-        kind: str = "svm",
+        kind: str = "logistic",
         selection: str = "mutual_information",
         n_features: int | None = None,
         scheme: str = "atc",
         vocabulary: Vocabulary | None = None,
         k: int = 15,
-        hidden: int = 64,
-        l2: float = 1.0,
+        l2: float = 0.1,
         random_state: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.kind = kind
         self.selection = selection
@@ -121,16 +129,15 @@ class SubjectClassifier(Classifier, Model):
         self.scheme = scheme
         self.vocabulary = vocabulary
         self.k = k
-        self.hidden = hidden
         self.l2 = l2
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X: Iterable[Any], y: Iterable[Any]) -> SubjectClassifier:
         """Learn from texts and their codes: one each, or a list for each."""
         check_choice("kind", self.kind, KINDS)
         check_choice("selection", self.selection, SELECTIONS)
         check_range("k", self.k, at_least=1, whole=True)
-        check_range("hidden", self.hidden, at_least=1, whole=True)
         check_range("l2", self.l2, above=0)
         texts, labels = list(X), list(y)
         if len(texts) != len(labels):
@@ -140,7 +147,10 @@ class SubjectClassifier(Classifier, Model):
         codes = sorted(set().union(*sets)) if sets else []
         if len(codes) < 2:
             raise DataError("texts of at least two codes are needed to tell them apart")
-        Y = np.array([[code in some for code in codes] for some in sets])
+        place = {code: c for c, code in enumerate(codes)}
+        Y = np.zeros((len(sets), len(codes)), bool)
+        for row, some in zip(Y, sets, strict=True):
+            row[[place[code] for code in some]] = True
         parameters = {"min_df": 2} if self.vocabulary is None else self.vocabulary.get_params(deep=False)
         vocabulary = Vocabulary(**parameters)
         counts = vocabulary.fit_transform(texts)
@@ -152,14 +162,18 @@ class SubjectClassifier(Classifier, Model):
         self.vocabulary_, self.documents_ = vocabulary, len(texts)
         self.frequency_ = vocabulary.document_frequency_[self.features_]
         self.classes_ = np.array(codes)
-        self._learn(self._weigh(counts), counts[:, self.features_], Y)
+        self._learn(counts, Y)
         return self
 
     def decision_function(self, X: Iterable[Any]) -> Floats:
         """Return the confidence in every code for each text, (n, C)."""
         check_fitted(self)
-        counts = self.vocabulary_.transform(list(X))
-        return self._confidence(self._weigh(counts), counts[:, self.features_])
+        inputs = self._inputs(self.vocabulary_.transform(list(X)))
+        if self.index_ is not None:
+            return self._votes(inputs)
+        assert self.weights_ is not None
+        assert self.intercepts_ is not None
+        return sigmoid(self.slope_[0] * (np.asarray(inputs @ self.weights_.T) + self.intercepts_) + self.slope_[1])
 
     def predict(self, X: Iterable[Any]) -> Any:
         """Return the code of each text, or where documents have several, lists of those above one half, at least
@@ -181,103 +195,80 @@ class SubjectClassifier(Classifier, Model):
         return Rows([Suggestion(str(self.classes_[i]), float(row[i])) for i in order], Suggestion)
 
     def check_values(self) -> None:
-        """Check that the chosen features are terms; weights of any value are weights."""
+        """Check that the chosen features are terms, and that an index has rows of them with labels of classes."""
         terms = len(self.vocabulary_.terms_)
         if len(self.features_) and not 0 <= self.features_.min() <= self.features_.max() < terms:
             raise ModelFileError(f"'features_' has columns outside of {terms} terms", reason="damaged")
+        if (self.kind == "knn") != (self.index_ is not None) or (self.index_ is None) != (self.weights_ is not None):
+            raise ModelFileError("a classifier has either weights or an index, and this one has not", reason="damaged")
+        if self.index_ is None:
+            return
+        labels, ends = self.labels_, self.ends_
+        if labels is None or ends is None or len(ends) != len(self.index_):
+            raise ModelFileError("'ends_' has not one entry for each row of the index", reason="damaged")
+        bounds = np.concatenate([[0], ends])
+        if (np.diff(bounds) < 0).any() or bounds[-1] != len(labels) or self.index_.columns_ != len(self.features_):
+            raise ModelFileError("'ends_' does not rise to the number of labels", reason="damaged")
+        if len(labels) and not 0 <= labels.min() <= labels.max() < len(self.classes_):
+            raise ModelFileError("'labels_' has classes that are not there", reason="damaged")
+        if not np.array_equal(self.index_.ids_, np.arange(len(ends))):
+            raise ModelFileError("the index has ids that are not those of rows", reason="damaged")
 
-    def _weigh(self, counts: Any) -> Any:
-        """Weights of the chosen features; their frequencies are those of training."""
-        weighting = Weighting(scheme=self.scheme, idf="smooth")
+    def _inputs(self, counts: Any) -> Any:
+        """What the classifier takes: weights of the chosen features, by frequencies of training; for bayes counts."""
+        chosen = sparse.csr_matrix(counts[:, self.features_])
+        if self.kind == "bayes":
+            return chosen
+        weighting = Weighting(scheme=self.scheme, idf="smooth", n_jobs=self.n_jobs)
         weighting.document_frequency_, weighting.documents_ = self.frequency_, self.documents_
-        return weighting.transform(counts[:, self.features_])
+        return weighting.transform(chosen)
 
-    def _learn(self, X: Any, counts: Any, Y: Masks) -> None:
-        self.hidden_weights_ = self.hidden_intercepts_ = self.rows_ = self.labels_ = None
+    def _learn(self, counts: Any, Y: Masks) -> None:
+        self.weights_ = self.intercepts_ = self.index_ = self.labels_ = self.ends_ = None
         self.slope_ = np.array([1.0, 0.0])
-        size = X.shape[1]
+        inputs = self._inputs(counts)
         if self.kind == "knn":
-            self.rows_, self.labels_ = np.asarray(X.todense(), np.float32), Y
-            self.weights_, self.intercepts_ = np.zeros((Y.shape[1], 1)), np.zeros(Y.shape[1])
-        elif self.kind == "bayes":
-            self.weights_, self.intercepts_ = _bayes(counts, Y)
-        elif self.kind == "network":
-            self._learn_network(X, Y)
-        else:
-            self.weights_, self.intercepts_ = self._one_against_rest(X, Y)
-            margins, truth = self._held_out(X, Y)
-            self.slope_ = np.array(fit_sigmoid(margins, truth))
-        assert self.weights_.shape[1] in (1, size, self.hidden)
+            self.index_ = Index(n_jobs=self.n_jobs).fit(inputs)
+            self.labels_ = np.nonzero(Y)[1].astype(np.int64)
+            self.ends_ = np.cumsum(Y.sum(axis=1)).astype(np.int64)
+            return
+
+        def margins(train: Ints, test: Ints) -> Floats:
+            weights, intercepts = self._one_against_rest(inputs[train], Y[train])
+            return np.asarray(inputs[test] @ weights.T) + intercepts
+
+        self.weights_, self.intercepts_ = self._one_against_rest(inputs, Y)
+        if self.kind == "bayes" and len(Y) >= _FOLDS:
+            folds = deal_folds(np.zeros(len(Y)), _FOLDS, random_state=self.random_state)
+            self.slope_ = np.array(fit_sigmoid(held_out(margins, folds).ravel(), Y.ravel()))
 
     def _one_against_rest(self, X: Any, Y: Masks) -> tuple[Floats, Floats]:
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.svm import LinearSVC
-
-        weights, intercepts = np.zeros((Y.shape[1], X.shape[1])), np.full(Y.shape[1], -1.0)
-        for c in range(Y.shape[1]):
-            if not Y[:, c].any() or Y[:, c].all():  # only in a part of the documents
-                intercepts[c] = 1.0 if Y[:, c].all() else -1.0
-                continue
-            if self.kind == "svm":
-                model = LinearSVC(C=1 / self.l2, random_state=self.random_state)
+        """Weights and intercepts of each class against the others; a class of all or no documents has an intercept."""
+        weights, intercepts = np.zeros((Y.shape[1], X.shape[1])), np.where(Y.all(axis=0), 1.0, -1.0)
+        for c in np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0)):
+            if self.kind == "logistic":
+                model = LogisticRegression(l2=self.l2, tolerance=1e-3, n_jobs=self.n_jobs).fit(X, Y[:, c])
+                weights[c], intercepts[c] = model.coef_[0], model.intercept_[0]
             else:
-                model = LogisticRegression(C=10 / self.l2, solver="liblinear", random_state=self.random_state)
-            model.fit(X, Y[:, c])
-            weights[c], intercepts[c] = model.coef_[0], model.intercept_[0]
+                bayes = NaiveBayes(event="multinomial", n_jobs=self.n_jobs).fit(X, Y[:, c])
+                odds = np.log(bayes.first_)
+                weights[c, bayes.words_] = odds[:, 1] - odds[:, 0]
+                intercepts[c] = bayes.log_prior_[1] - bayes.log_prior_[0]
         return weights, intercepts
 
-    def _held_out(self, X: Any, Y: Masks) -> tuple[Floats, Masks]:
-        """Margins of documents that the classifier did not see."""
-        fold = np.random.default_rng(self.random_state).permutation(len(Y)) % _FOLDS
-        margins = np.zeros(Y.shape)
-        for f in range(_FOLDS):
-            inside, outside = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-            if len(inside) and len(outside):
-                weights, intercepts = self._one_against_rest(X[inside], Y[inside])
-                margins[outside] = np.asarray(X[outside] @ weights.T) + intercepts
-        return margins.ravel(), Y.ravel()
-
-    def _learn_network(self, X: Any, Y: Masks) -> None:
-        import warnings
-
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.neural_network import MLPClassifier
-
-        target = Y if self.several_ else Y.argmax(axis=1)
-        network = MLPClassifier((self.hidden,), alpha=1e-4, max_iter=300, random_state=self.random_state)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            network.fit(X, target)
-        self.hidden_weights_, self.hidden_intercepts_ = network.coefs_[0].T.copy(), network.intercepts_[0]
-        weights, intercepts = network.coefs_[1].T.copy(), network.intercepts_[1]
-        if len(weights) == 1 and Y.shape[1] == 2:  # two classes have one output
-            weights, intercepts = np.vstack([-weights, weights]) / 2, np.concatenate([-intercepts, intercepts]) / 2
-        self.weights_, self.intercepts_ = weights, intercepts
-
-    def _confidence(self, X: Any, counts: Any) -> Floats:
-        if self.kind == "knn":
-            return self._votes(X)
-        inputs = counts if self.kind == "bayes" else X
-        if self.hidden_weights_ is not None:
-            inputs = np.maximum(np.asarray(inputs @ self.hidden_weights_.T) + self.hidden_intercepts_, 0.0)
-        margins = np.asarray(inputs @ self.weights_.T) + self.intercepts_
-        if self.kind in ("bayes", "network") and not self.several_:
-            margins -= margins.max(axis=1, keepdims=True)
-            powers = np.exp(margins)
-            return np.asarray(powers / powers.sum(axis=1, keepdims=True), np.float64)
-        if self.kind == "bayes":  # each class against the mean of the others
-            margins -= margins.mean(axis=1, keepdims=True)
-        return sigmoid(self.slope_[0] * margins + self.slope_[1])
-
     def _votes(self, X: Any) -> Floats:
-        scores = np.asarray(X @ self.rows_.T.astype(np.float64))
-        k = min(self.k, scores.shape[1])
-        nearest = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        values = np.maximum(np.take_along_axis(scores, nearest, axis=1), 0.0)
-        votes = np.einsum("nk,nkc->nc", values, self.labels_[nearest].astype(np.float64))
-        total = values.sum(axis=1, keepdims=True)
-        shares: Floats = np.divide(votes, total, out=np.full(votes.shape, 1.0 / votes.shape[1]), where=total > 0)
-        return shares
+        """The share of each class in the scores of the nearest documents; without any, the same share for all."""
+        assert self.index_ is not None
+        assert self.labels_ is not None
+        assert self.ends_ is not None
+        votes = np.zeros((X.shape[0], len(self.classes_)))
+        begins = np.concatenate([[0], self.ends_[:-1]])
+        for row, found in zip(votes, self.index_.query(X, k=self.k), strict=True):
+            for document, score in zip(found.ids.tolist(), np.maximum(found.scores, 0.0).tolist(), strict=True):
+                row[self.labels_[begins[document] : self.ends_[document]]] += score
+            total = float(np.maximum(found.scores, 0.0).sum())
+            row[:] = np.minimum(row / total, 1.0) if total > 0 else 1.0 / len(row)
+        return votes
 
 
 def feature_scores(counts: Any, Y: Masks, selection: str = "mutual_information") -> Floats:
@@ -292,23 +283,17 @@ def feature_scores(counts: Any, Y: Masks, selection: str = "mutual_information")
     documents = np.asarray(there.sum(axis=0)).ravel()
     if selection == "document_frequency":
         return documents
-    n = float(there.shape[0])
-    both = np.asarray(there.T @ Y.astype(np.float64))  # (V, C): documents with t in c
-    sizes = Y.sum(axis=0).astype(np.float64)
-    A, B = both, documents[:, None] - both
-    C, D = sizes - both, n - documents[:, None] - sizes + both
-    if selection == "chi_square":
-        below = (A + C) * (B + D) * (A + B) * (C + D)
-        return np.asarray(np.divide(n * (A * D - B * C) ** 2, below, out=np.zeros_like(A), where=below > 0).max(axis=1))
-    total = np.zeros_like(A)
-    for joint, word, label in ((A, A + B, A + C), (B, A + B, B + D), (C, C + D, A + C), (D, C + D, B + D)):
-        ratio = np.divide(joint * n, word * label, out=np.ones_like(joint), where=(joint > 0) & (word * label > 0))
-        total += joint / n * np.log(ratio)
-    return np.asarray(np.maximum(total, 0.0).max(axis=1))
-
-
-def _bayes(counts: Any, Y: Masks) -> tuple[Floats, Floats]:
-    """Weights of multinomial naive Bayes: log probabilities of words, and of classes."""
-    totals = np.asarray(Y.T.astype(np.float64) @ counts) + 0.1
-    prior = Y.sum(axis=0) / Y.sum()
-    return np.log(totals / totals.sum(axis=1, keepdims=True)), np.log(np.maximum(prior, 1e-12))
+    n = there.shape[0]
+    scores = np.zeros(there.shape[1])
+    for c in range(Y.shape[1]):  # a class at a time: no table of terms x classes
+        size = int(Y[:, c].sum())
+        inside = np.asarray(there[Y[:, c]].sum(axis=0)).ravel()
+        outside = documents - inside
+        if selection == "mutual_information":
+            told = mutual_information(np.stack([inside, outside]), [size, n - size])
+        else:
+            below = documents * (n - documents) * float(size * (n - size))
+            cross = inside * (n - size - outside) - outside * (size - inside)
+            told = np.divide(n * cross**2, below, out=np.zeros(len(below)), where=below > 0)
+        scores = np.maximum(scores, told)
+    return scores
