@@ -263,10 +263,10 @@ class SubjectClassifier(Classifier, Model):
         assert self.ends_ is not None
         votes = np.zeros((X.shape[0], len(self.classes_)))
         begins = np.concatenate([[0], self.ends_[:-1]])
-        for row, found in zip(votes, self.index_.query(X, k=self.k), strict=True):
-            for document, score in zip(found.ids.tolist(), np.maximum(found.scores, 0.0).tolist(), strict=True):
+        for row, near in zip(votes, self.index_.query(X, k=self.k), strict=True):
+            for document, score in zip(near.ids.tolist(), np.maximum(near.scores, 0.0).tolist(), strict=True):
                 row[self.labels_[begins[document] : self.ends_[document]]] += score
-            total = float(np.maximum(found.scores, 0.0).sum())
+            total = float(np.maximum(near.scores, 0.0).sum())
             row[:] = np.minimum(row / total, 1.0) if total > 0 else 1.0 / len(row)
         return votes
 
@@ -290,10 +290,10 @@ def feature_scores(counts: Any, Y: Masks, selection: str = "mutual_information")
         inside = np.asarray(there[Y[:, c]].sum(axis=0)).ravel()
         outside = documents - inside
         if selection == "mutual_information":
-            told = mutual_information(np.stack([inside, outside]), [size, n - size])
+            information = mutual_information(np.stack([inside, outside]), [size, n - size])
         else:
             below = documents * (n - documents) * float(size * (n - size))
             cross = inside * (n - size - outside) - outside * (size - inside)
-            told = np.divide(n * cross**2, below, out=np.zeros(len(below)), where=below > 0)
-        scores = np.maximum(scores, told)
+            information = np.divide(n * cross**2, below, out=np.zeros(len(below)), where=below > 0)
+        scores = np.maximum(scores, information)
     return scores
