@@ -23,6 +23,10 @@ def normalize(
     language: Annotated[str, typer.Option(help="The language of the text.")] = "english",
     grammar: Annotated[str, typer.Option(help="A grammar of your own, with 'tokens byte'.")] = "",
     rule: Annotated[str, typer.Option(help="The rule of the grammar; default: the last that is exported.")] = "",
+    convention: Annotated[
+        list[str] | None,
+        typer.Option("--convention", metavar="NAME=CHOICE", help="Settle what is right either way, as thousands=none."),
+    ] = None,
     text_field: TextField = None,
     json: JsonLines = False,
     jobs: Jobs = None,
@@ -41,7 +45,10 @@ def normalize(
     from textmill.tasks.normalization import Normalizer
 
     name = "standard input" if source == "-" else source
-    normalizer = Normalizer(language, inverse=inverse, grammar=grammar or None, rule=rule or None, n_jobs=jobs)
+    chosen = _chosen(convention or [])
+    normalizer = Normalizer(
+        language, inverse=inverse, grammar=grammar or None, rule=rule or None, conventions=chosen, n_jobs=jobs
+    )
     if json:
         with writer(output) as lines:
             for document in track(read_lines(source, text_field), "normalizing", unit="lines"):
@@ -70,3 +77,11 @@ def normalize(
             with binary_writer(output) as out:
                 for result in results:
                     out.write(result)
+
+
+def _chosen(settings: list[str]) -> dict[str, str]:
+    pairs = [setting.partition("=") for setting in settings]
+    for name, sign, _ in pairs:
+        if not sign:
+            raise typer.BadParameter(f"'{name}' has no choice; write NAME=CHOICE", param_hint="--convention")
+    return {name: choice for name, _, choice in pairs}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.tasks.normalization.normalizer import LANGUAGES, Normalizer
+    from textmill.tasks.normalization.normalizer import LANGUAGES, Normalizer, conventions
 
-__all__ = ["LANGUAGES", "Normalizer"]
+__all__ = ["LANGUAGES", "Normalizer", "conventions"]
 
-__getattr__, __dir__ = deferred(__name__, {"normalizer": "LANGUAGES Normalizer"})
+__getattr__, __dir__ = deferred(__name__, {"normalizer": "LANGUAGES Normalizer conventions"})
