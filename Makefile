@@ -24,7 +24,6 @@ BUILT := $(STAMPS)/built-$(MODULES)
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 # Only textmill itself is built without isolation, on the build tools of $(STAMPS)/venv: everything else is not ours to build.
 OURS := --no-build-isolation --no-deps
-REQUIREMENTS := $(PY) tools/requirements.py
 PYTEST := $(PY) -m pytest -q -n $(or $(JOBS),auto) --dist worksteal
 export PYTHONHASHSEED := 0
 
@@ -64,22 +63,24 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/all: $(STAMPS)/venv pyproject.toml
-	@$(REQUIREMENTS) all
+	@$(PY) tools/requirements.py > $(STAMPS)/all.txt && $(PIP) -r $(STAMPS)/all.txt
 	@touch $@
 
+# A peer that cannot be installed is named, and its tests are skipped.
 $(STAMPS)/test: $(STAMPS)/all
-	@$(REQUIREMENTS) test
-	@$(REQUIREMENTS) --optional peers
+	@$(PIP) --group test
+	@$(PIP) --group peers || $(PY) tools/requirements.py peers | while read -r peer; do \
+	  $(PIP) "$$peer" || echo "$$peer could not be installed: its tests are skipped"; done
 	@touch $@
 
 # textstat installs tests of its own as the package `tests`, which would hide ours from the workers of a cluster.
 $(STAMPS)/bench: $(STAMPS)/test
-	$(REQUIREMENTS) bench
+	$(PIP) --group bench
 	rm -rf "$$($(PY) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/tests"
 	touch $@
 
 $(STAMPS)/wheel: $(STAMPS)/all
-	$(REQUIREMENTS) wheel
+	$(PIP) --group wheel
 	touch $@
 
 $(BUILT): $(STAMPS)/all $(NATIVE)

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from requirements import requirements  # noqa: E402
+from requirements import group, requirements  # noqa: E402
 
 import build  # noqa: E402
 
@@ -22,47 +22,54 @@ dependencies = ["numpy>=1.26"]
 
 [project.optional-dependencies]
 plot = ["matplotlib>=3.8"]
-all = ["textmill[plot, web]", "rich"]
-web = ["fastapi", "numpy>=1.26"]
+all = ["textmill[plot, web]"]
+web = ["fastapi; sys_platform != 'win32'", "numpy>=1.26"]
+
+[dependency-groups]
+peers = ["gensim>=4.3", "kenlm"]
 """
 
 
-def test_requirements_of_an_extra_include_those_of_the_extras_it_names(tmp_path: Path) -> None:
+def test_requirements_are_those_of_the_project_and_of_all_extras(tmp_path: Path) -> None:
     project = tmp_path / "pyproject.toml"
     project.write_text(PROJECT)
-    assert requirements([], project) == ["numpy>=1.26"]
-    assert sorted(requirements(["all"], project)) == ["fastapi", "matplotlib>=3.8", "numpy>=1.26", "rich"]
-    with pytest.raises(SystemExit, match="no extra named 'wbe'"):
-        requirements(["wbe"], project)
+    assert requirements(project) == ["numpy>=1.26", "matplotlib>=3.8", "fastapi; sys_platform != 'win32'"]
+    assert group("peers", project) == ["gensim>=4.3", "kenlm"]
 
 
 def test_textmill_is_never_a_requirement_of_its_own_environment() -> None:
-    everything = requirements(["all", "test", "peers", "bench", "wheel"])
+    everything = [*requirements(), *(one for name in ("test", "peers", "bench", "wheel") for one in group(name))]
     assert any(package.startswith("kenlm") for package in everything)
     assert not any(package.startswith("textmill") for package in everything)
 
 
-def test_a_package_that_cannot_be_installed_is_named_and_the_others_are_not_lost(tmp_path: Path) -> None:
-    for name in ("pip", "tools"):
-        (tmp_path / name).mkdir()
-    # a stand-in for pip that refuses one package and writes down what it was asked for
-    (tmp_path / "pip" / "__init__.py").touch()
-    (tmp_path / "pip" / "__main__.py").write_text(
-        "import sys\nopen('asked.txt', 'a').write(' '.join(sys.argv[4:]) + '\\n')\nsys.exit('fastapi' in sys.argv)\n"
-    )
+def test_a_peer_that_cannot_be_installed_is_named_and_the_others_are_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "stamps").mkdir()
+    for stamp in ("venv", "all"):
+        (tmp_path / ".venv" / "stamps" / stamp).touch()
+    for name in ("native", "src/textmill"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "CMakeLists.txt").touch()
     (tmp_path / "pyproject.toml").write_text(PROJECT)
     (tmp_path / "tools" / "requirements.py").write_text((ROOT / "tools" / "requirements.py").read_text())
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "tools/requirements.py", *arguments]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-
-    optional = run("--optional", "web", "plot")
-    assert optional.returncode == 0, optional.stderr
-    assert optional.stdout == "fastapi could not be installed: its tests are skipped\n"
-    assert "matplotlib>=3.8" in (tmp_path / "asked.txt").read_text().splitlines()
-    assert run("web").returncode == 1
+    # a stand-in for Python that runs the tool, refuses one package and writes down what pip was asked for
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text(
+        f'#!/bin/sh\ncase "$*" in tools/*) exec {sys.executable} "$@";; esac\n'
+        'echo "$@" >> asked.txt\ncase "$*" in *peers|*gensim*) exit 1;; esac\n'
+    )
+    python.chmod(0o755)
+    os.utime(tmp_path / ".venv" / "stamps" / "all")
+    made = subprocess.run(
+        ["make", "-f", str(ROOT / "Makefile"), ".venv/stamps/test"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == "gensim>=4.3 could not be installed: its tests are skipped\n"
+    asked = [line.split()[-1] for line in (tmp_path / "asked.txt").read_text().splitlines()]
+    assert asked == ["test", "peers", "gensim>=4.3", "kenlm"]
 
 
 NINJA = 'print("[1/4] Building a", flush=True); print("[2/4] Building b"); print("[4/4] Linking")\n'

@@ -226,7 +226,7 @@ def test_importing_the_module_does_not_load_dask() -> None:
 
 def test_a_cluster_without_dask_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ClusterError, match=r"pip install 'textmill\[cluster\]'"), connect("tcp://127.0.0.1:8786"):
+    with pytest.raises(ClusterError, match=r"pip install 'textmill\[dask\]'"), connect("tcp://127.0.0.1:8786"):
         pass
 
 

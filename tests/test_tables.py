@@ -245,7 +245,7 @@ def test_the_beginning_of_a_text_is_one_line_cut_at_a_blank(text: str, expected:
     assert beginning(text, 20) == expected
 
 
-def test_without_pandas_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pandas_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *args: Any, **options: Any) -> Any:
@@ -256,9 +256,9 @@ def test_without_pandas_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     monkeypatch.setattr(builtins, "__import__", without)
     for use in (lambda: matcher().pairs().to_pandas(), lambda: import_frames("pandas")):
-        with pytest.raises(DataError, match=re.escape("pip install 'textmill[frames]'")):
+        with pytest.raises(DataError, match=re.escape("pip install pandas")):
             use()
-    with pytest.raises(DataError, match=re.escape("pip install 'textmill[frames]'")):
+    with pytest.raises(DataError, match=re.escape("pip install pandas")):
         LSA(n_topics=2).set_output(transform="pandas").fit_transform(COUNTS)
 
 

@@ -23,11 +23,12 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from requirements import group, requirements
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "docs" / "long_run.json"
@@ -77,11 +78,7 @@ def floor_of(requirement: str) -> str:
 
 def floors(short: bool) -> tuple[bool, str]:
     """Install the floors in an environment of their own, build textmill there, and run the tests of every day."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    optional = declared["optional-dependencies"]
-    names = [name for name in ("ann", "cluster", "frames", "plot", "io", "stem", "web") if name in optional]
-    wanted = [*declared["dependencies"], *(one for name in names for one in optional[name])]
-    lowest = [floor_of(requirement) for requirement in wanted]
+    lowest = [floor_of(requirement) for requirement in requirements()]
     if short:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--no-deps", "--ignore-installed"]
         passed, words = run([*command, *lowest])
@@ -89,12 +86,11 @@ def floors(short: bool) -> tuple[bool, str]:
     shutil.rmtree(FLOORS, ignore_errors=True)
     python = FLOORS / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    tests = [one for one in optional["test"] if not one.startswith("textmill")]
     build = ["-C", "cmake.define.TEXTMILL_TESTING=ON"]
     steps = [
         [sys.executable, "-m", "venv", str(FLOORS)],
         [*pip, *lowest],
-        [*pip, *tests, "--constraint", str(_constraints(lowest))],
+        [*pip, *group("test"), "--constraint", str(_constraints(lowest))],
         [*pip, "scikit-build-core>=0.11", "nanobind>=2.8", "cmake", "ninja"],
         [*pip, "--no-build-isolation", "--no-deps", "-C", "build-dir=build/floors", *build, "."],
     ]

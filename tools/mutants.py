@@ -12,7 +12,7 @@ fails on it, or see that it means the same.
 Nothing is written into the tree: a mutant replaces its module while it is imported, in every process that the tests
 start. A mutant costs about a second and the tests that reach its line. `--log` keeps the verdicts, and a second call
 with the same log goes on where the first one ended; `--only 120,131-140` looks at these lines; `--again` gives the
-survivors of the log another try. Needs `pip install -e '.[mutate]'`.
+survivors of the log another try. Needs `pip install --group mutate`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,12 @@ Importing this package loads nothing but the standard library; each sub-package 
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False  # typing's own would be the only thing imported, and half of what importing this costs
+# Limits of threads as they are set when textmill is imported: Dask changes them where it starts its workers.
+_THREAD_LIMITS = tuple(os.environ.get(name, "") for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"))
+
 if TYPE_CHECKING:
     from typing import Any
 

@@ -199,8 +199,7 @@ def import_frames(library: str) -> Any:
     try:
         return import_module(library)
     except ImportError:
-        package = "'textmill[frames]'" if library == "pandas" else library
-        raise DataError(f"data frames need {library}; install it with: pip install {package}") from None
+        raise DataError(f"data frames need {library}; install it with: pip install {library}") from None
 
 
 def _texts(values: list[Any]) -> list[str]:

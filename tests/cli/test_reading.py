@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-import zstandard
+from backports import zstd
 
 import textmill
 from textmill.cli.app import main
@@ -39,7 +39,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pyarrow.parquet.write_table(pyarrow.table({"id": ids, "text": texts}), path / "a.parquet")
     for name in ("a.jsonl", "a.csv", "a.tsv"):
         content = (path / name).read_bytes()
-        packed = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
+        packed = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
         for suffix, pack in packed.items():
             (path / f"{name}.{suffix}").write_bytes(pack(content))
     (path / "lines.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
@@ -105,7 +105,7 @@ def test_standard_input_is_read_as_often_as_needed(forms: Path, run) -> None:  #
     options = ["--topics", 3, "--phrases", "--ngrams", "1-2"]
     code, out, err = run("topics", "train", "-", *options, "-o", "t.mill", given=given)
     assert (code, err) == (0, "")
-    assert out.startswith("lsa: 3 topics of ")
+    assert out.startswith("nmf: 3 topics of ")
     assert run("topics", "train", forms / "a.jsonl", *options, "-o", "u.mill")[1] == out
     assert Path("t.mill").read_bytes() == Path("u.mill").read_bytes()
     assert run("similar", "index", "-", "-o", "i.mill", given=given)[1].startswith("60 documents")

@@ -160,7 +160,7 @@ def test_a_column_can_be_added_or_replaced():
 @pytest.mark.parametrize(
     ("text", "options", "fault"),
     [
-        ("a X\nb\n", {}, r"^stream:2: found 1 columns, expected 2 as in the lines before$"),
+        ("a X\nb\n", {}, r"^stream:2: found 1 columns, expected 2 as in the lines before; give one token per line$"),
         ("a X Y\n", {"columns": ["word", "tag"]}, r"^stream:1: found 3 columns, expected 2 \(word, tag\)$"),
         ("New York\tX\n", {"columns": ["word", "tag"]}, r"parted by tabs, pass separator='\\t'$"),
         ("a X\n", {"columns": ["word", "tag"], "separator": "\t"}, r"parted by blanks, not by '\\t'$"),

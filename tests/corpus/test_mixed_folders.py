@@ -10,7 +10,7 @@ import pickle
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
+from backports import zstd
 
 from textmill.corpus.readers import SkippedRecords, read_documents
 from textmill.errors import DataError
@@ -31,7 +31,7 @@ def folder(tmp_path):
     (tmp_path / "sub/f.txt.gz").write_bytes(gzip.compress(b"gzip"))
     (tmp_path / "sub/g.ndjson.xz").write_bytes(lzma.compress(b'{"id": 7, "text": "xz"}\n'))
     (tmp_path / "sub/h.xml.bz2").write_bytes(bz2.compress(DUMP.encode()))
-    (tmp_path / "sub/i.CSV.ZST").write_bytes(zstandard.compress(b"id,text\n9,zstd\n"))
+    (tmp_path / "sub/i.CSV.ZST").write_bytes(zstd.compress(b"id,text\n9,zstd\n"))
     (tmp_path / "sub/j.xml-p1p9.bz2").write_bytes(bz2.compress(DUMP.encode()))
     (tmp_path / "z.xml").write_text(DUMP)
     return tmp_path

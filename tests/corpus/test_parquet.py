@@ -187,5 +187,5 @@ def test_a_missing_library_is_named(path, monkeypatch):
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(DataError, match=r"Parquet needs the pyarrow library: pip install 'textmill\[io\]'"):
+    with pytest.raises(DataError, match=r"Parquet needs the pyarrow library: pip install 'textmill\[parquet\]'"):
         list(read_parquet(Part(str(path), "x.parquet"), BadRecords("skip", "x.parquet")))

@@ -21,6 +21,7 @@ from textmill.corpus.readers import (
     Document,
     Documents,
     DocumentStream,
+    EmptyDocuments,
     Record,
     SkippedRecords,
     read_documents,
@@ -110,11 +111,13 @@ def test_records_cannot_be_changed():
 def test_documents_have_id_text_fields_and_place(tmp_path):
     path = write(tmp_path / "x.jsonl", jsonl({"id": "n1", "text": "a storm", "year": 1999}, {"id": 7, "text": ""}))
     documents = read_documents(path)
-    assert list(documents) == [
+    with pytest.warns(EmptyDocuments, match=r"x\.jsonl:2: the document has no words$"):
+        read = list(documents)
+    assert read == [
         Document("n1", "a storm", {"id": "n1", "text": "a storm", "year": 1999}, str(path), 1),
         Document("7", "", {"id": 7, "text": ""}, str(path), 2),
     ]
-    assert [document.place for document in documents] == [f"{path}:1", f"{path}:2"]
+    assert [document.place for document in read] == [f"{path}:1", f"{path}:2"]
     assert documents.sources == (str(path),)
 
 
@@ -289,8 +292,26 @@ def test_an_unknown_encoding_is_an_error_though_bad_records_are_skipped(tmp_path
 def test_empty_files_hold_no_documents(tmp_path):
     for name in ("a.txt", "b.csv", "c.tsv", "d.jsonl"):
         write(tmp_path / name, "")
-    assert list(read_documents(tmp_path)) == []
+    with pytest.warns(EmptyDocuments, match=r"a\.txt: the document has no words \(the file is empty\)$"):
+        assert list(read_documents(tmp_path)) == []
     assert list(read_documents(tmp_path, unit="line")) == []
+
+
+def test_documents_without_a_word_are_kept_counted_and_named(tmp_path):
+    write(tmp_path / "a.html", "<nav>Home</nav><script>f()</script>")
+    write(tmp_path / "b.html", "<p>words")
+    write(tmp_path / "c.jsonl", jsonl({"text": "words"}, {"text": " ... "}))
+    write(tmp_path / "d.csv", "id,text\n1,\n")
+    write(tmp_path / "e.txt", "\n\n")
+    write(tmp_path / "f.xml", "<a><script>f()</script></a>")
+    with pytest.warns(EmptyDocuments) as caught:
+        texts = list(read_documents(tmp_path).texts())
+    assert texts == ["", "words", "words", " ... ", "", "\n", ""]
+    (warning,) = caught
+    assert str(warning.message).endswith(
+        "5 documents have no words, the first: " + str(tmp_path / "a.html") + " (left out: nav 1, script 1)"
+    )
+    assert pickle.loads(pickle.dumps(warning.message)).count == 5  # noqa: S301
 
 
 # ---- folders and lists of sources

@@ -27,6 +27,7 @@ from textmill.model import (
     check_fitted,
     check_owners,
     check_range,
+    cores,
     effective_jobs,
 )
 from textmill.sequence import OWLQN, SGDL1
@@ -293,6 +294,56 @@ def test_the_choice_in_force_says_which_parameters_are_read():
 
 def test_regressors_need_targets():
     assert get_tags(FixedRegressor([])).target_tags.required
+
+
+def test_workers_of_joblib_use_the_threads_that_joblib_leaves_them():
+    cores = len(os.sched_getaffinity(0))
+    with joblib.parallel_config("loky", n_jobs=cores, inner_max_num_threads=1):
+        assert joblib.Parallel()(joblib.delayed(effective_jobs)(None) for _ in range(cores)) == [1] * cores
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, 3), ({"OMP_NUM_THREADS": "2"}, 2), ({"OMP_NUM_THREADS": "2,1"}, 2), ({"OMP_NUM_THREADS": "64"}, 3),
+        ({"OMP_NUM_THREADS": "many"}, 3), ({"OMP_NUM_THREADS": "0"}, 3), ({"LOKY_MAX_CPU_COUNT": "1"}, 1),
+    ],
+)  # fmt: skip
+def test_jobs_respect_limits_of_the_environment(limits, expected):
+    code = "import os; os.sched_getaffinity = lambda pid: range(3); import textmill.model as m; "
+    code += "os.environ['OMP_NUM_THREADS'] = '1'; print(m.effective_jobs(None), m.effective_jobs(5))"
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"} | limits
+    said = subprocess.check_output([sys.executable, "-c", code], text=True, env=environment)
+    assert said.split() == [str(expected), "5"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "files", "expected"),
+    [
+        ("0::/", {"cpu.max": "150000 100000"}, 2),
+        ("0::/", {"cpu.max": "max 100000"}, 6),
+        ("0::/", {"cpu.max": "20000 100000"}, 1),
+        ("0::/a/b", {"cpu.max": "max 100000", "a/cpu.max": "300000 100000", "a/b/cpu.max": "max 100000"}, 3),
+        ("3:cpu,cpuacct:/c\n1:name=x:/", {"cpu,cpuacct/c/cpu.cfs_quota_us": "250000"}, 3),
+        ("3:cpu,cpuacct:/c", {"cpu,cpuacct/c/cpu.cfs_quota_us": "-1"}, 6),
+        ("0::/../other", {"cpu.max": "broken"}, 6),
+    ],
+)
+def test_jobs_respect_the_quota_of_a_container(monkeypatch, tmp_path, entries, files, expected):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(6))
+    monkeypatch.setattr(cores, "_OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(cores, "_GROUPS", tmp_path)
+    (tmp_path / "own").write_text(entries)
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content + "\n")
+        if name.endswith("quota_us"):
+            (tmp_path / name).with_name("cpu.cfs_period_us").write_text("100000\n")
+    cores._quota.cache_clear()
+    try:
+        assert effective_jobs(None) == expected
+    finally:
+        cores._quota.cache_clear()
 
 
 def test_jobs_are_the_cores_of_this_process(monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -233,8 +232,7 @@ def test_articles_are_listed_by_the_letters_of_their_titles(client: httpx.Client
 
 def test_the_description_of_the_api_has_a_type_for_every_answer(client: httpx.Client) -> None:
     description = client.get("/api/v1/openapi.json").json()
-    assert description["openapi"].startswith("3.0")
-    assert '"null"' not in json.dumps(description)
+    assert description["openapi"].startswith("3.1")
     for path, methods in description["paths"].items():
         for method, one in methods.items():
             answers = {code: answer for code, answer in one["responses"].items() if code.startswith("2")}

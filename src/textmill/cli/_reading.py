@@ -23,7 +23,8 @@ T = TypeVar("T")
 _Format = Annotated[
     str | None,
     typer.Option(
-        help="Format of the input: conllu, csv, html, jsonl, parquet, review, tsv, txt, wikipedia, xml; default: tell."
+        help="Format of the input: conllu, csv, html, jsonl, main-text (of web pages), parquet, review, tsv, txt, "
+        "wikipedia, xml; default: tell."
     ),
 ]
 _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]

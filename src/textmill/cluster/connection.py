@@ -141,7 +141,7 @@ def _client(cluster: str | Client) -> Iterator[Client]:
         from distributed import Client
         from distributed.comm import get_address_host_port
     except ImportError as error:
-        raise ClusterError("cluster= needs Dask; install it with: pip install 'textmill[cluster]'") from error
+        raise ClusterError("cluster= needs Dask; install it with: pip install 'textmill[dask]'") from error
     if isinstance(cluster, Client):
         if cluster.asynchronous or cluster.status != "running":
             kind = "asynchronous" if cluster.asynchronous else cluster.status

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         Tokenizer,
         normalizer,
         sentence_spans,
+        snowball,
         split_sentences,
         text_batches,
     )
@@ -182,6 +183,7 @@ __all__ = [
     "sample_texts",
     "save_npz",
     "sentence_spans",
+    "snowball",
     "source_name",
     "spans_of",
     "split_documents",
@@ -231,7 +233,8 @@ __getattr__, __dir__ = deferred(
         "hidden_chains": "HiddenChain LabeledChains",
         "synthetic": "DriftingStream TopicStream ZipfStream",
         "stop_words": "function_words_of",
-        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer normalizer sentence_spans split_sentences text_batches",
+        "tokenize": "CharacterNgrams PatternTokenizer Tokenizer normalizer sentence_spans snowball "
+        "split_sentences text_batches",
         "tokens": "check_tagged read_tagged",
         "trees": "Tree parse_tree read_trees",
         "typed_segments": "TypedSegments",

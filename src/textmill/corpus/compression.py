@@ -4,6 +4,8 @@
 streams (bzip2, xz) or frames (zstd) in a row are one content, as their tools have it. What is wrong with the data is a
 `DataError`; what is wrong with the disk stays an `OSError`.
 
+gzip is undone by isal if it is installed, else by zlib: the same content and the same faults.
+
 Cost: that of the library; memory does not grow with the data, however well it is compressed.
 References: RFC 1952 (gzip), RFC 8878 (zstd), the .xz file format 1.2.1.
 """
@@ -25,7 +27,6 @@ from textmill.errors import DataError
 __all__ = ["BLOCK", "COMPRESSIONS", "Compression", "compress", "decompress", "pieces", "recognise", "stream_of"]
 
 BLOCK = 1 << 16  # larger ones cost more: their memory is handed back to the system each time
-_ZSTD_FEED = 1 << 9  # 4 bytes of zstd may stand for 128 KiB: small feeds keep a hostile file from filling the memory
 
 
 class Compression(NamedTuple):
@@ -136,41 +137,75 @@ class _Zstd(NamedTuple):
 
 
 def _zstd() -> _Zstd:
-    """The zstd of Python 3.14, or the zstandard library."""
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        checked = {zstd.CompressionParameter.checksum_flag: 1}
-        return _Zstd(zstd.ZstdDecompressor, partial(zstd.ZstdFile, mode="wb", options=checked), zstd.ZstdError)
+    """The zstd of Python 3.14, or its backport."""
     try:
-        import zstandard
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
     except ImportError:
-        raise ImportError("zstd data needs the zstandard library: pip install 'textmill[io]'") from None
-    return _Zstd(
-        lambda: zstandard.ZstdDecompressor().decompressobj(),
-        lambda stream: zstandard.ZstdCompressor(write_checksum=True).stream_writer(stream, closefd=False),
-        zstandard.ZstdError,
-    )
+        raise ImportError("zstd data needs the library backports.zstd: pip install 'textmill[io]'") from None
+    checked = {zstd.CompressionParameter.checksum_flag: 1}
+    write = cast(Callable[[IO[bytes]], IO[bytes]], partial(zstd.ZstdFile, mode="wb", options=checked))
+    return _Zstd(zstd.ZstdDecompressor, write, zstd.ZstdError)
+
+
+def _inflater() -> tuple[Callable[[], Any], type[Exception]]:
+    """What undoes one member of gzip data, and what it raises."""
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return partial(zlib.decompressobj, wbits=31), zlib.error
+    return partial(isal_zlib.decompressobj, wbits=31), cast(type[Exception], isal_zlib.error)
+
+
+def _unpack_gzip(stream: IO[bytes]) -> Iterator[bytes]:
+    """The content of gzip members; zeros behind one are padding."""
+    decompressor, wrong = _inflater()
+    member: Any = None
+    first = True
+    for block in pieces(stream):
+        data = block
+        while data:
+            if member is None:
+                data = data if first else data.lstrip(b"\0")
+                if not data:
+                    break
+                if not b"\x1f\x8b".startswith(data[:2]):
+                    raise OSError(f"{bytes(data[:2])!r} is no beginning of gzip data")
+                member = decompressor()
+                first = False
+            try:
+                part = member.decompress(data, BLOCK)
+                data = member.unused_data if member.eof else member.unconsumed_tail
+                while part:
+                    yield part
+                    part = b"" if data or member.eof else member.decompress(b"", BLOCK)  # what is left inside
+            except wrong:
+                raise OSError("codes or checksum are wrong") from None
+            if member.eof:
+                data = data or member.unused_data
+                member = None
+    if member is not None:
+        raise EOFError
 
 
 def _unpack_zstd(stream: IO[bytes]) -> Iterator[bytes]:
-    """The content of zstd frames; the libraries' own readers take a cut frame for the end."""
+    """The content of zstd frames; the library's own reader takes a cut frame for the end."""
     zstd = _zstd()
     frame: Any = None
-    for block in pieces(stream):
-        for start in range(0, len(block), _ZSTD_FEED):
-            data = block[start : start + _ZSTD_FEED]
-            while data:
-                frame = frame or zstd.decompressor()
-                try:
-                    part = frame.decompress(data)
-                except zstd.error as error:
-                    raise OSError(str(error)) from None  # as the bz2 module does
-                if part:
-                    yield part
-                data = frame.unused_data if frame.eof else b""
-                if frame.eof:
-                    frame = None
+    for data in pieces(stream):
+        while data or (frame is not None and not frame.needs_input):
+            frame = frame or zstd.decompressor()
+            try:
+                part = frame.decompress(data, BLOCK)
+            except zstd.error as error:
+                raise OSError(str(error)) from None  # as the bz2 module does
+            if part:
+                yield part
+            data = frame.unused_data if frame.eof else b""
+            if frame.eof:
+                frame = None
     if frame is not None:
         raise EOFError
 
@@ -187,7 +222,7 @@ COMPRESSIONS = {
     ".gz": Compression(
         "gzip",
         (b"\x1f\x8b",),
-        lambda stream: pieces(_gzip(fileobj=stream)),
+        _unpack_gzip,
         lambda stream: _gzip(filename="", mode="wb", fileobj=stream, mtime=0),  # same text, same bytes
     ),
     ".xz": Compression(

@@ -1,20 +1,22 @@
 """Documents in HTML and XML: title, fields of the head, and the text without markup, formulas in it as TeX-like terms.
 
 A file is a document. Its title is that of <title>, <article-title> or the first <h1>; <meta name content> and the
-language become fields; scripts, styles and navigation are left out. MathML becomes `$...$` (`formulas.py`), so that a
-`FormulaTokenizer` finds it. XML must be well-formed and may not declare entities, so nothing can be expanded; HTML is
-read as browsers do. A MediaWiki dump is XML too, but has many documents and a reader of its own.
+language become fields; scripts, styles and navigation are left out (`HIDDEN`) and counted. MathML becomes `$...$`
+(`formulas.py`), so that a `FormulaTokenizer` finds it. XML must be well-formed and may not declare entities, so nothing
+can be expanded; HTML is parsed by Lexbor as browsers do it, whatever is missing or wrong in it. A MediaWiki dump is XML
+too, but has many documents and a reader of its own.
 
-Cost: one pass; memory is the file. References: HTML living standard, section 13; MathML 3.
+Cost: one pass; memory is the file and its tree. References: HTML living standard, section 13; MathML 3.
 """
 
 from __future__ import annotations
 
 import html.entities
 import re
+from collections import Counter
 from collections.abc import Iterator
-from html.parser import HTMLParser
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from textmill.corpus.formulas import MathElement, formula_of_mathml
@@ -23,17 +25,21 @@ from textmill.corpus.streams import BadRecords, Part, open_bytes
 from textmill.corpus.wikipedia import read_wikipedia
 from textmill.errors import DataError
 
-__all__ = ["read_html", "read_xml"]
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
-_HIDDEN = {"script", "style", "noscript", "template", "nav", "svg", "iframe", "object"}
+__all__ = ["HIDDEN", "WebPage", "parse_html", "read_html", "read_main_text", "read_xml"]
+
+HIDDEN = frozenset({"script", "style", "noscript", "template", "nav", "svg", "iframe"})
 _BLOCKS = {
     "p", "div", "br", "hr", "li", "ul", "ol", "dl", "dt", "dd", "table", "tr", "td", "th", "h1", "h2", "h3", "h4",
     "h5", "h6", "section", "article", "header", "footer", "blockquote",
     "pre", "title", "sec", "abstract", "para", "figure", "caption", "theorem", "proof", "equation", "body",
-    "head", "aside", "main", "address",
+    "head", "aside", "main", "address", "nav", "form", "fieldset", "legend", "button", "select", "optgroup", "option",
+    "textarea", "figcaption", "details", "summary", "dialog", "menu", "hgroup", "search", "thead", "tbody", "tfoot",
 }  # fmt: skip
 _TITLES = {"title", "article-title", "h1"}
-_VOID = {"br", "hr", "img", "meta", "link", "input", "area", "base", "col", "embed", "source", "track", "wbr"}
+_TELLING = {"meta", "html", "article", "body", "text", "tei"}  # elements whose attributes are looked at
 _CHARSET = re.compile(rb"""<(?:meta[^>]+charset|\?xml[^>]+encoding)\s*=\s*["']?([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -46,24 +52,89 @@ def read_html(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]
     >>> list(read_html(Part(io.BytesIO(page), "rings.html"), BadRecords("strict", "rings.html")))
     [(0, {'title': 'Rings', 'text': 'Let $R$ be a ring.'})]
     """
+    text = _decoded(part, bad)
+    if text is not None:
+        yield from _documents(parse_html(text), part, bad)
+
+
+def read_main_text(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the one document of an HTML file without menus, sidebars and footers, as Resiliparse finds its main text.
+
+    A page in which it finds none keeps all its text. Formulas in MathML are text as any other here.
+    """
+    try:
+        from resiliparse.extract.html2text import extract_plain_text
+    except ImportError:
+        raise DataError(
+            "main text needs the library resiliparse: pip install 'textmill[io]'", source=part.name
+        ) from None
+    text = _decoded(part, bad)
+    if text is not None:
+        page = parse_html(text)
+        main = extract_plain_text(text, main_content=True, list_bullets=False, alt_texts=False, comments=False)
+        lines = (" ".join(line.split()) for line in main.split("\n"))
+        page = replace(page, text="\n".join(line for line in lines if line) or page.text)
+        yield from _documents(page, part, bad)
+
+
+def _decoded(part: Part, bad: BadRecords) -> str | None:
+    """The characters of a page; None if its bytes are bad."""
     with open_bytes(part.source, name=part.name) as stream:
         data = stream.read()
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
     declared = _CHARSET.search(data[:2048])
     encoding = encoding or (declared[1].decode("ascii") if declared else part.encoding)
     try:
-        text = data.decode(encoding)
+        return data.decode(encoding)
     except LookupError:
         bad(DataError(f"its encoding is said to be {encoding!r}, which is none; pass encoding", source=part.name))
-        return
     except UnicodeDecodeError as fault:
         bad(DataError(f"not {encoding} at byte {fault.start}; pass the encoding it has", source=part.name))
-        return
+    return None
+
+
+def parse_html(text: str) -> WebPage:
+    """Read a page as a browser would.
+
+    >>> page = parse_html("<title>Rings</title><div><nav>Home</div><p>Let R be a ring.</p><script>f()</script>")
+    >>> page.text, page.title, page.what_is_left_out()
+    ('Let R be a ring.', 'Rings', 'nav 1, script 1')
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
     builder = _Builder()
-    parser = _Html(builder)
-    parser.feed(text)
-    parser.close()
-    yield from builder.documents()
+    root = LexborHTMLParser(text).root
+    if root is not None:
+        _walk(root, builder)
+    return builder.page()
+
+
+def _walk(node: LexborNode, builder: _Builder) -> None:
+    """Tell the builder of a node and all that is in it, in the order of the page."""
+    opened: list[LexborNode] = []
+    while True:
+        inside = None
+        if node.is_text_node:
+            builder.data(node.text_content or "")
+        elif node.is_element_node:
+            tag = node.tag or ""
+            attributes = {name: value or "" for name, value in node.attributes.items()} if tag in _TELLING else {}
+            builder.start(tag, attributes)
+            inside = node.child
+            if inside is None:
+                builder.end(tag)
+            else:
+                opened.append(node)
+                node = inside
+        while inside is None:
+            inside = node.next
+            if inside is None:
+                if not opened:
+                    return
+                node = opened.pop()
+                builder.end(node.tag or "")
+            else:
+                node = inside
 
 
 def read_xml(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -92,7 +163,14 @@ def read_xml(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]
     except DataError as fault:
         bad(fault)
     else:
-        yield from builder.documents()
+        yield from _documents(builder.page(), part, bad)
+
+
+def _documents(page: WebPage, part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The page as the one document of its file."""
+    if not page.text:
+        bad.empty(part.name, f"left out: {page.what_is_left_out()}" if page.left_out else "")
+    yield 0, page.record()
 
 
 def _parse_xml(data: bytes, builder: _Builder, name: str) -> None:
@@ -117,26 +195,23 @@ def _parse_xml(data: bytes, builder: _Builder, name: str) -> None:
     parser.Parse(data, True)
 
 
-class _Html(HTMLParser):
-    def __init__(self, builder: _Builder) -> None:
-        super().__init__(convert_charrefs=True)
-        self._builder = builder
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """What a page says: text, title, the fields of its head, and how many elements of each kind were left out."""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._builder.start(tag, {name: value or "" for name, value in attrs})
-        if tag in _VOID:
-            self._builder.end(tag)
+    text: str
+    title: str
+    fields: dict[str, Any]
+    left_out: dict[str, int]
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._builder.start(tag, {name: value or "" for name, value in attrs})
-        self._builder.end(tag)
+    def record(self) -> dict[str, Any]:
+        """The page as the fields of a record."""
+        return ({"title": self.title} if self.title else {}) | self.fields | {"text": self.text}
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in _VOID:
-            self._builder.end(tag)
-
-    def handle_data(self, data: str) -> None:
-        self._builder.data(data)
+    def what_is_left_out(self) -> str:
+        """Kinds of elements and their numbers, the most first."""
+        most_first = sorted(self.left_out.items(), key=lambda one: (-one[1], one[0]))
+        return ", ".join(f"{name} {count}" for name, count in most_first)
 
 
 class _Builder:
@@ -147,6 +222,7 @@ class _Builder:
         self._title: list[str] = []
         self._fields: dict[str, Any] = {}
         self._hidden = 0
+        self._left_out: Counter[str] = Counter()
         self._in_title = ""
         self._math: list[MathElement] = []
 
@@ -158,8 +234,11 @@ class _Builder:
                 self._math[-1].inside.append(element)
             self._math.append(element)
             return
-        if name in _HIDDEN:
+        if name in HIDDEN:
+            self._left_out[name] += not self._hidden
             self._hidden += 1
+        elif self._hidden:
+            return
         elif name in _TITLES and not self._title and not self._in_title:
             self._in_title = name
         elif (
@@ -182,8 +261,8 @@ class _Builder:
                 if not self._math:
                     self._put(formula_of_mathml(element))
             return
-        if name in _HIDDEN:
-            self._hidden = max(0, self._hidden - 1)
+        if name in HIDDEN:
+            self._hidden -= 1
         elif name == self._in_title:
             self._in_title = ""
         self._text.append("\n" if name in _BLOCKS else "")
@@ -195,17 +274,14 @@ class _Builder:
             self._put(text)
 
     def _put(self, text: str) -> None:
-        if self._in_title:
-            self._title.append(text)
-        elif not self._hidden:
-            self._text.append(text)
+        if not self._hidden:
+            (self._title if self._in_title else self._text).append(text)
 
-    def documents(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def page(self) -> WebPage:
         lines = (" ".join(line.split()) for line in "".join(self._text).split("\n"))
         text = "\n".join(line for line in lines if line)
         title = " ".join("".join(self._title).split())
-        if text or title:
-            yield 0, ({"title": title} if title else {}) | self._fields | {"text": text}
+        return WebPage(text, title, self._fields, dict(self._left_out))
 
     def _meta(self, key: str, value: str) -> None:
         old = self._fields.get(key)

@@ -39,7 +39,8 @@ def read_parquet(part: Part, bad: BadRecords) -> Iterator[tuple[int, dict[str, A
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise DataError("Parquet needs the pyarrow library: pip install 'textmill[io]'", source=part.name) from None
+        fault = "Parquet needs the pyarrow library: pip install 'textmill[parquet]'"
+        raise DataError(fault, source=part.name) from None
     number = 0
     fault = ""
     with ExitStack() as stack:

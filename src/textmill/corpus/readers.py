@@ -12,6 +12,7 @@ compression suffix behind it, or compressed content, does not matter.
     parquet          rows of columns
     review           star reviews, fields in lines of <name> and </name>
     html, htm        a page is a document, without its markup; formulas in MathML become $...$
+    main-text        the same without menus, sidebars and footers
     conllu           every sentence of CoNLL-U, with its comments for fields
     xml, mathml      the same of XML; a MediaWiki dump gives its pages
     wikipedia        the pages of a MediaWiki dump, as plain text
@@ -20,7 +21,8 @@ compression suffix behind it, or compressed content, does not matter.
 Where the name does not tell the format (standard input, files without suffix) the beginning does, see `sniffing`.
 
 A record that cannot be used is raised as a `DataError` (errors="strict"), or left out, counted and reported by one
-`SkippedRecords` warning (errors="skip"); so is a file of binary data, and one among several that cannot be opened.
+`SkippedRecords` warning (errors="skip"); so is a file of binary data, and one among several that cannot be opened. A
+document without a word is kept and reported by an `EmptyDocuments` warning, but for lines of plain text.
 
 Cost: one pass; memory is the longest record. References: RFC 8259 (JSON); `tables` for the others.
 """
@@ -42,13 +44,14 @@ import numpy as np
 from textmill.corpus.columns import read_conllu_records
 from textmill.corpus.compression import COMPRESSIONS, recognise
 from textmill.corpus.jsonl import read_jsonl
-from textmill.corpus.markup import read_html, read_xml
+from textmill.corpus.markup import read_html, read_main_text, read_xml
 from textmill.corpus.parquet import read_parquet
 from textmill.corpus.remote import is_remote, remote_files, remote_path
 from textmill.corpus.reviews import read_star_reviews
 from textmill.corpus.sniffing import first_lines, is_conll, is_conllu, peek, sniff_format
 from textmill.corpus.streams import (
     BadRecords,
+    EmptyDocuments,
     Part,
     SkippedRecords,
     Source,
@@ -69,6 +72,7 @@ __all__ = [
     "Document",
     "DocumentStream",
     "Documents",
+    "EmptyDocuments",
     "Opened",
     "Reader",
     "Record",
@@ -253,6 +257,8 @@ def open_source(source: Source, *, text_field: str | None = None, encoding: str 
         yield Opened(suffix if by_name else looks, looks, name, stream, text_field, encoding)
 
 
+_SAY_WHAT_IS_EMPTY = (read_html, read_main_text, read_xml)  # themselves, and why
+_has_word = re.compile(r"\w").search
 _LOOKS = "this looks like {}, not plain text; pass format='{}', or 'txt' for it as it is"
 _LOOKED_AT = 64  # lines of plain text
 _JSON = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:.*\}\s*$')
@@ -357,6 +363,8 @@ class Documents:
                 elif id_field is not None and not _is_id(fields.get(id_field)):
                     bad(_field_fault(id_field, "id", fields, part, line))
                 else:
+                    if not plain and reader not in _SAY_WHAT_IS_EMPTY and not _has_word(text):
+                        bad.empty(f"{part.name}:{line}")
                     yield part.name, line, fields, text, plain
 
 
@@ -617,7 +625,12 @@ def _read_whole_text(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields
     if fault is not None:
         bad(fault)
     elif lines:
-        yield 0, {"text": "\n".join(lines)}
+        text = "\n".join(lines)
+        if not _has_word(text):
+            bad.empty(part.name)
+        yield 0, {"text": text}
+    else:
+        bad.empty(part.name, "the file is empty")
 
 
 def _refuse_columns(part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
@@ -640,6 +653,7 @@ READERS: dict[str, Reader] = {
     "html": read_html,
     "json": read_jsonl,
     "jsonl": read_jsonl,
+    "main-text": read_main_text,
     "mathml": read_xml,
     "ndjson": read_jsonl,
     "parquet": read_parquet,

@@ -30,6 +30,7 @@ from textmill.errors import DataError, warn_caller
 
 __all__ = [
     "BadRecords",
+    "EmptyDocuments",
     "OnBadLine",
     "Part",
     "SkippedRecords",
@@ -76,11 +77,33 @@ class SkippedRecords(UserWarning):
         return f"{self.source}: {self.count} bad {records} skipped, the first: {self.first}"
 
 
+class EmptyDocuments(UserWarning):
+    """Documents without a word were read: `count` of them in `source`, the first at `first`.
+
+    >>> print(EmptyDocuments(2, "pages", "pages/a.html", "left out: nav 1"))
+    pages: 2 documents have no words, the first: pages/a.html (left out: nav 1)
+    """
+
+    def __init__(self, count: int, source: str, first: str, reason: str) -> None:
+        super().__init__(count, source, first, reason)  # the arguments themselves, so that it can be pickled
+        self.count = count
+        self.source = source
+        self.first = first
+        self.reason = reason
+
+    def __str__(self) -> str:
+        reason = f" ({self.reason})" if self.reason else ""
+        if self.count == 1:
+            return f"{self.first}: the document has no words{reason}"
+        return f"{self.source}: {self.count:,} documents have no words, the first: {self.first}{reason}"
+
+
 class BadRecords:
     """What a reader does with bad records: raise (`errors="strict"`), or count and report (`errors="skip"`).
 
     The reader calls it with the fault and goes on to the next record; leaving the `with` block issues one
-    `SkippedRecords` warning if there were any. `count` and `first` can be asked at any time.
+    `SkippedRecords` warning if there were any. `count` and `first` can be asked at any time. Documents without a word
+    are no bad records: they are kept, counted by `empty`, and reported by one `EmptyDocuments` warning.
 
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"), BadRecords("skip", "a.txt") as bad:
@@ -96,6 +119,8 @@ class BadRecords:
         self.source = source
         self.count = 0
         self.first: DataError | None = None
+        self._empty = 0
+        self._first_empty = ("", "")
 
     def __call__(self, error: DataError, line: str = "") -> None:
         """Raise or count one fault; `line` makes the object usable as `OnBadLine`."""
@@ -103,6 +128,12 @@ class BadRecords:
             raise error
         self.count += 1
         self.first = self.first or error
+
+    def empty(self, place: str, reason: str = "") -> None:
+        """Count one document without a word; `reason` says why, if that can be told."""
+        if not self._empty:
+            self._first_empty = (place, reason)
+        self._empty += 1
 
     def __enter__(self) -> BadRecords:
         return self
@@ -113,6 +144,8 @@ class BadRecords:
         stopped_early = kind is GeneratorExit
         if self.first is not None and (kind is None or stopped_early):
             warn_caller(SkippedRecords(self.count, self.source, self.first))
+        if self._empty and kind is None:
+            warn_caller(EmptyDocuments(self._empty, self.source, *self._first_empty))
 
 
 def source_name(source: Source) -> str:

@@ -21,6 +21,7 @@ References: Unicode Standard Annex #29, Unicode Text Segmentation; Porter (2001)
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ __all__ = [
     "Tokenizer",
     "normalizer",
     "sentence_spans",
+    "snowball",
     "split_sentences",
     "text_batches",
 ]
@@ -293,14 +295,25 @@ def normalizer(tokenizer: object) -> Callable[[str], str | None] | None:
     normalize = tokenizer.normalize
     if tokenizer.stem is None:
         return normalize
-    import snowballstemmer
-
-    if tokenizer.stem not in snowballstemmer.algorithms():
-        raise DataError(f"no stemmer for {tokenizer.stem!r}; there are {', '.join(snowballstemmer.algorithms())}")
-    stem: Callable[[str], str] = snowballstemmer.stemmer(tokenizer.stem).stemWord
+    stem = snowball(tokenizer.stem)
     if normalize is None:
         return stem
     return lambda token: stem(form) if (form := normalize(token)) else None
+
+
+@cache
+def snowball(language: str) -> Callable[[str], str]:
+    """Return Snowball's stemmer of words in small letters; `porter` is the one of Porter (1980) as they have it.
+
+    >>> snowball("german")("mühlen")
+    'muhl'
+    """
+    import Stemmer
+
+    if language not in Stemmer.algorithms():
+        raise DataError(f"no stemmer for {language!r}; there are {', '.join(Stemmer.algorithms())}")
+    stem: Callable[[str], str] = Stemmer.Stemmer(language).stemWord
+    return stem
 
 
 def text_batches(documents: Iterable[Any], *, characters: int | None = None) -> Iterator[list[Any]]:

@@ -19,13 +19,13 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-import os
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from textmill.errors import DataError
+from textmill.model.cores import available_cores
 from textmill.model.options import Options
 from textmill.model.output import Framed, framed
 
@@ -331,7 +331,7 @@ def check_owners(
 def effective_jobs(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` asks for on the cores this process may use.
 
-    None and -1 mean all of them, -2 all but one and so on, a positive number itself.
+    None and -1 mean all of them (`available_cores`), -2 all but one and so on, a positive number itself.
 
     >>> effective_jobs(3)
     3
@@ -346,5 +346,4 @@ def effective_jobs(n_jobs: int | None) -> int:
         raise DataError(f"n_jobs must be a whole number other than 0, or None for all cores, got {n_jobs!r}")
     if n_jobs is not None and n_jobs > 0:
         return int(n_jobs)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores + 1 + int(-1 if n_jobs is None else n_jobs))
+    return max(1, available_cores() + 1 + int(-1 if n_jobs is None else n_jobs))

@@ -169,7 +169,10 @@ def cluster_rows(
 
 
 def _fitted(unit: Floats, n_clusters: int, method: str, random_state: RandomState) -> NDArray[np.int64]:
-    from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
+    try:
+        from sklearn.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans
+    except ImportError:
+        raise DataError("clusters need scikit-learn; install it with: pip install 'textmill[sklearn]'") from None
 
     seed = None if random_state is None else seed_of(random_state) % 2**32  # scikit-learn takes no Generator
 

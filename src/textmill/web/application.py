@@ -22,7 +22,6 @@ from textmill import __version__
 from textmill.errors import DataError, ModelFileError
 from textmill.web.answers import Answer, Refusal, Scope, error_answer, json_answer
 from textmill.web.articles import Articles, articles_router
-from textmill.web.description import describe_in_3_0
 from textmill.web.feedback import feedback_router
 from textmill.web.guard import COOKIE, Guard, cookie_value, fault_of
 from textmill.web.holdings import Holdings
@@ -125,7 +124,6 @@ def create_app(
         models_router(service),
     ):
         api.include_router(router, prefix="/api/v1")
-    describe_in_3_0(api)
     _add_session(api, settings)
     _add_contents(api, service, articles)
     _add_health(api, service, articles)

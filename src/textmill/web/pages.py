@@ -28,7 +28,7 @@ _KINDS = {
     ".svg": b"image/svg+xml",
     ".png": b"image/png",
 }
-_SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png")
+_SWAGGER = ("swagger-ui-bundle.js", "swagger-ui.css")
 
 
 class Pages:
@@ -90,7 +90,4 @@ def _own_files() -> Mapping[str, bytes]:
 
 
 def _swagger(name: str) -> bytes:
-    from swagger_ui_bundle import swagger_ui_path
-
-    body: bytes = swagger_ui_path.joinpath(name).read_bytes()
-    return body
+    return resources.files("fastapi_offline").joinpath("static", name).read_bytes()

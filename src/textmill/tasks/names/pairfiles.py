@@ -198,7 +198,7 @@ def _parquet(target: str | os.PathLike[str], row_type: type[_Row]) -> Iterator[_
         import pyarrow.parquet
     except ImportError:
         name = os.fspath(target)
-        raise DataError("Parquet needs the pyarrow library: pip install 'textmill[io]'", source=name) from None
+        raise DataError("Parquet needs the pyarrow library: pip install 'textmill[parquet]'", source=name) from None
     if os.fspath(target) == "-":
         raise DataError("Parquet cannot be written to standard output; name a file with -o")
     kinds = {"score": pyarrow.float64(), "probability": pyarrow.float64(), "cluster": pyarrow.int64()}

@@ -32,7 +32,7 @@ import numpy as np
 
 from textmill._native import tasks as native
 from textmill.arrays import Ints
-from textmill.corpus import split_sentences
+from textmill.corpus import snowball, split_sentences
 from textmill.errors import DataError
 from textmill.model import Estimator, Model, check_choice, check_range
 from textmill.numeric import sparse
@@ -331,20 +331,11 @@ def porter_stem(word: str) -> str:
     return stem.translate({place + 1: letter for place, letter in enumerate(letters)})
 
 
-@cache
-def _snowball(language: str) -> Any:
-    import snowballstemmer
-
-    if language not in snowballstemmer.algorithms():
-        raise DataError(f"no stemmer for {language!r}; there are {', '.join(snowballstemmer.algorithms())}")
-    return snowballstemmer.stemmer(language).stemWord
-
-
 def _stemmer(language: str | None) -> Callable[[str], str]:
     """A function that stems each run of letters in a word."""
     if language is None:
         return str
-    stem = porter_stem if language == "porter" else _snowball(language)
+    stem = porter_stem if language == "porter" else snowball(language)
 
     def stem_runs(word: str) -> str:
         return stem(word) if word.isalpha() else _LETTERS.sub(lambda run: stem(run[0]), word)

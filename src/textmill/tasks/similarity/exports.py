@@ -158,7 +158,7 @@ def _write_parquet(rows: Iterator[NeighborRow], file: Any) -> int:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise DataError("Parquet needs pyarrow; install it with: pip install 'textmill[io]'") from None
+        raise DataError("Parquet needs pyarrow; install it with: pip install 'textmill[parquet]'") from None
     types = zip(NeighborRow._fields, ("string", "string", "int64", "string", "float64"), strict=True)
     schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in types])
     count = 0
