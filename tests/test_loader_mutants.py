@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from papers.semi_markov_crf.forest import read_amis
 from textmill import fst
 from textmill.corpus import (
     read_bags,
@@ -32,7 +33,7 @@ from textmill.corpus import (
 from textmill.corpus.arpa import read_arpa
 from textmill.errors import DataError, ModelFileError
 from textmill.lm import NGramModel, read_model, to_arpa
-from textmill.sequence import CRF, read_amis, read_attributes, read_labeled, read_wapiti
+from textmill.sequence import CRF, read_attributes, read_labeled, read_wapiti
 from textmill.sequence.crfsuite import read_crfsuite
 from textmill.sequence.dumps import read_dump
 from textmill.sequence.exchange import read_tagger, write_tagger

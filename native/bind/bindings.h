@@ -15,7 +15,6 @@ void bind_entities(nanobind::module_& m);
 void bind_extract(nanobind::module_& m);
 void bind_expected_utility(nanobind::module_& m);
 void bind_fluency(nanobind::module_& m);
-void bind_forest(nanobind::module_& m);
 void bind_fst(nanobind::module_& m);
 void bind_language(nanobind::module_& m);
 void bind_labelpath(nanobind::module_& m);

@@ -32,7 +32,6 @@ NB_MODULE(_native, m) {
   nanobind::module_ segments =
       m.def_submodule("segments", "Segments of sentences: their tests, sums over segmentations.");
   textmill::bind::bind_segments(segments);
-  textmill::bind::bind_forest(segments);
   nanobind::module_ sequence =
       m.def_submodule("sequence", "Linear chains: potentials, sums over paths, training, decoding.");
   textmill::bind::bind_sequence(sequence);

@@ -114,15 +114,12 @@ COMMANDS = {
         match join names.csv {}
     """,
     "columns": """
-        tag states latent.mill {}
         entities train {} -o out.mill
         entities evaluate e.mill {}
         tag train {} --max-iter 5 -o out.mill
         tag path {} --steps 2 --max-iter 2
         tag crossval {} --folds 3 --max-iter 2
         tag tune {} --grid l2=1 --max-iter 2
-        tag candidates {}
-        tag lengths {}
     """,
     "tags or none": """
         tag repair {}
@@ -210,7 +207,6 @@ COMMANDS = {
         tag compact {} -o out.mill
         tag convert {} out.mill
         tag dump {}
-        tag forest {} plain.txt
         tag show {}
         topics cluster {}
         topics coherence {} plain.txt

@@ -53,11 +53,7 @@ def test_labels_certificates_and_comparison(files):
     assert (files / "log.csv").read_text().startswith("iteration,objective,gradient_norm")
 
 
-def test_states_explanations_and_tuning(files):
-    table = run("tag", "states", "latent.mill", "test.txt", "--tags", 1, "--min-count", 2, "--report", "s.html").stdout
-    assert table.splitlines()[0] == "state\ttokens\tshare\twords"
-    assert "A/1" in table
-    assert (files / "s.html").read_text().startswith("<!DOCTYPE html>")
+def test_explanations_and_tuning(files):
     why = json.loads(run("tag", "explain", "latent.mill", "test.txt", "--json").stdout.splitlines()[0])
     assert {"token", "label", "state", "tests"} <= set(why)
     text = run("tag", "tune", "train.txt", "--kind", "latent", "--grid", "states=1,2", "--grid", "l2=1",
@@ -71,7 +67,6 @@ def test_wrong_options_are_refused_in_one_line(files):
     run("tag", "train", "train.txt", "-p", "patterns.txt", "--max-iter", 2, "-o", "crf.mill")
     cases = [
         (["tag", "label", "crf.mill", "test.txt", "--search", "label"], 1, "--kind latent"),
-        (["tag", "states", "crf.mill", "test.txt"], 1, "no hidden states"),
         (["tag", "train", "train.txt", "--states", 2, "-o", "x.mill"], 2, "--states is not an option of --kind crf"),
         (["tag", "train", "train.txt", "--kind", "latent", "--states", "A=x", "-o", "x.mill"], 1, "--states must be"),
         (["tag", "train", "train.txt", "--kind", "latent", "--states", "A=2", "-o", "x.mill"], 1, "the label 'B'"),

@@ -12,7 +12,7 @@ import pytest
 import textmill
 from textmill.cli.app import main
 from textmill.corpus import TypedSegments, write_columns
-from textmill.sequence import SemiMarkovCRF, read_amis
+from textmill.sequence import SemiMarkovCRF
 
 
 def run(*arguments, code=0):
@@ -90,26 +90,6 @@ def test_k_best_and_scores_and_expected_f(folder):
     run("tag", "label", folder / "names.mill", folder / "test.txt", "--maximise", "f1")
 
 
-def test_candidates(folder):
-    shown = run("tag", "candidates", folder / "train.txt", "--dev", folder / "test.txt", "--recall", "0.9").stdout
-    assert "F1 that is still possible" in shown
-    command = ["tag", "candidates", folder / "train.txt", "--max-length", "2", "--json", "--plot", folder / "c.svg"]
-    facts = json.loads(run(*command).stdout)
-    assert facts["n_kept"] < facts["candidates"]
-    assert any(span["logit"] is None for span in facts["lost"])
-    assert (folder / "c.svg").exists()
-
-
-def test_forests(folder):
-    shown = json.loads(run("tag", "forest", folder / "names.mill", folder / "test.txt", "--json").stdout)
-    sizes = {(row["candidates"], row["packing"]): row["conjunctive"] for row in shown["forests"]}
-    assert sizes["filtered", "factored"] < sizes["all", "factored"] < sizes["all", "packed"] < sizes["all", "unpacked"]
-    dot = run("tag", "forest", folder / "names.mill", folder / "test.txt", "--to", "dot", "--sequence", "2").stdout
-    assert dot.startswith("digraph forest {")
-    run("tag", "forest", folder / "names.mill", folder / "test.txt", "--to", "amis", "-o", folder / "x.event")
-    assert len(read_amis(folder / "x.event")) == 40
-
-
 def test_patterns_word_lists_and_documents(folder):
     (folder / "patterns.txt").write_text("s:w=%x[a,0]\ns:string=%norm[b:e,0]\np\n")
     (folder / "genes.txt").write_text("some gene\n")
@@ -135,8 +115,6 @@ def test_patterns_word_lists_and_documents(folder):
 
 def test_bad_use(folder):
     assert "posterior" in run("tag", "label", folder / "names.mill", folder / "test.txt", "--posterior", code=1).stderr
-    wrong = run("tag", "forest", folder / "names.mill", folder / "test.txt", "--to", "dot", "--sequence", "99", code=1)
-    assert "none has the number 99" in wrong.stderr
     assert (
         "history must be one of"
         in run(
@@ -207,13 +185,3 @@ def test_faults_of_patterns_name_the_file(folder):
 def test_an_unknown_kind_is_refused(folder):
     wrong = run("tag", "train", folder / "train.txt", "--kind", "hmm", "-o", folder / "no.mill", code=1)
     assert "kind must be one of" in wrong.stderr
-
-
-def test_lengths_of_segments(folder):
-    facts = json.loads(run("tag", "lengths", folder / "train.txt", "--json").stdout)
-    assert sum(facts["lengths"].values()) == facts["segments"] == sum(facts["labels"].values())
-    shown = run("tag", "lengths", folder / "train.txt", "--plot", folder / "lengths.svg").stdout
-    assert shown.splitlines()[0] == "length\tsegments\tshare"
-    assert shown.splitlines()[1].split("\t")[1] == str(facts["lengths"]["1"])
-    assert f"{facts['after_o'] / facts['segments']:.2%} of them after O" in shown
-    assert (folder / "lengths.svg").exists()

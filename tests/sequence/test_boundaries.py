@@ -6,7 +6,7 @@ import pytest
 
 from textmill.corpus import TypedSegments
 from textmill.errors import DataError
-from textmill.sequence import evaluate_boundaries, evaluate_tags, segment_lengths
+from textmill.sequence import evaluate_boundaries, evaluate_tags
 
 
 def test_left_and_right_edges_are_counted_apart():
@@ -51,14 +51,6 @@ def test_micro_average_of_the_table():
     assert scores.f1() == pytest.approx(0.7148, abs=1e-4)
 
 
-def test_lengths_and_what_comes_before():
-    lengths = segment_lengths([["B-A", "I-A", "B-A", "O", "B-B"], ["O", "B-A"]])
-    assert lengths.lengths == {2: 1, 1: 3}
-    assert lengths.labels == {"A": 3, "B": 1}
-    assert lengths.after_o == 3
-    assert "75.00%" in lengths.note()
-
-
 def test_bad_input():
     with pytest.raises(DataError, match="1 gold sequences but 0"):
         evaluate_boundaries([["O"]], [])
@@ -66,19 +58,3 @@ def test_bad_input():
         evaluate_boundaries([["O"]], [["O", "O"]])
     with pytest.raises(DataError, match="match must be one of"):
         evaluate_boundaries([["O"]], [["O"]]).f1("both")
-
-
-@pytest.mark.data
-def test_statistics_of_jnlpba(data):
-    from textmill.sequence import read_labeled
-
-    train = read_labeled(data / "jnlpba" / "train.iob2", document="###MEDLINE:")
-    lengths = segment_lengths(train.y)
-    assert lengths.lengths.total() == 51_301
-    assert lengths.labels == {"protein": 30_269, "DNA": 9_533, "cell_type": 6_718, "cell_line": 3_830, "RNA": 951}
-    table = [21_646, 15_442, 7_530, 3_505, 1_379, 732, 409, 252]
-    for n, expected in enumerate(table, 1):
-        assert lengths.lengths[n] / 51_301 == pytest.approx(expected / 51_301, abs=0.003)
-    assert lengths.after_o / 51_301 == pytest.approx(0.98, abs=0.002)
-    test = read_labeled(data / "jnlpba" / "test.iob2", document="###MEDLINE:")
-    assert segment_lengths(test.y).lengths.total() == 8_662

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from textmill.sequence import (
-    Encoder,
-    LatentCRF,
-    SearchLimits,
-    analyze_states,
-    evaluate_tags,
-    read_labeled,
-)
+from textmill.sequence import Encoder, LatentCRF, SearchLimits, evaluate_tags, read_labeled
 
 WORDS = [*(f"u:w{i}=%x[{i},0]" for i in range(-2, 3)), "u:w-10=%x[-1,0]/%x[0,0]", "u:w01=%x[0,0]/%x[1,0]", "b"]
 
@@ -82,14 +75,3 @@ def test_every_sentence_is_certified_and_searches_agree(parts, models):
         best = np.array(model.log_probability(X, answers))
         for other in (model.predict(X, search="viterbi"), model.predict(X, posterior=True)):
             assert (best >= np.array(model.log_probability(X, other)) - 1e-9).all()
-
-
-def test_words_of_states_for_three_seeds(parts, models):
-    X, _ = parts["test"]
-    tags = [sentence.column(1) for sentence in X]
-    tokens = sum(map(len, X))
-    for seed in range(3):
-        analysis = analyze_states(models[seed], X, tags=tags, min_count=15, k=3)
-        assert len(analysis.states) == 12
-        assert sum(use.tokens for use in analysis.states) == tokens
-        assert sum(len(use.words) == 3 for use in analysis.states) >= 6

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import itertools
 
-import numpy as np
 import pytest
-from sklearn.metrics import v_measure_score
 
 from textmill.corpus import HiddenChain, Sentence, spans_of
 from textmill.errors import DataError
@@ -16,7 +13,6 @@ from textmill.sequence import (
     CRF,
     ConditionalMarkov,
     LatentCRF,
-    analyze_states,
     best_cell,
     compare_columns,
     compare_tags,
@@ -108,45 +104,6 @@ def test_every_cell_of_a_grid_is_tried(chain):
     assert draw_tuning(cells).axes[0].get_ylabel() == "states"
     with pytest.raises(DataError, match="the grid is empty"):
         next(tune_taggers(make, {"l2": []}, chain.X, chain.y, chain.X, chain.y))
-
-
-def test_states_are_described_by_their_tokens(chain, model):
-    analysis = analyze_states(model, chain.X, tags=chain.states, min_count=5, k=2)
-    tokens = sum(map(len, chain.X))
-    assert sum(use.tokens for use in analysis.states) == tokens
-    for label in "AB":
-        assert sum(use.share for use in analysis.states if use.label == label) == pytest.approx(1.0)
-    states = [part.argmax(axis=1) for part in model.predict_states(chain.X)]
-    word = analysis.states[0].words[0]
-    here = sum(
-        w == word.word and h == 0
-        for row, path in zip(chain.X, states, strict=True)
-        for w, h in zip(row, path, strict=True)
-    )
-    everywhere = sum(row.count(word.word) for row in chain.X)
-    assert (word.tokens, word.share) == (here, pytest.approx(here / everywhere))
-    assert word.tag is not None
-    follows = np.zeros((4, 4))
-    for path in states:
-        for a, b in itertools.pairwise(path):
-            follows[a, b] += 1
-    np.testing.assert_allclose(analysis.transitions, follows / follows.sum(axis=1, keepdims=True).clip(1))
-    assert set(analysis.entropy) == {"A", "B"}
-    flat = [list(itertools.chain.from_iterable(rows)) for rows in (chain.states, states)]
-    assert analysis.v_measure == pytest.approx(v_measure_score(*flat))
-    assert analyze_states(model, chain.X).v_measure is None
-    page = analysis.report().render()
-    assert "Words of the states" in page
-    assert "A/1" in page
-    assert len(analysis.to_json()["states"]) == 4
-    with pytest.raises(DataError, match="one for each token"):
-        analyze_states(model, chain.X, tags=[["x"]])
-
-
-def test_states_with_the_same_weights_are_duplicates(chain):
-    twins = LatentCRF(patterns=PLAIN, states=2, noise=1e-9, random_state=0, max_iter=3).fit(chain.X, chain.y)
-    pairs = analyze_states(twins, chain.X).duplicates
-    assert [(a, b) for a, b, _ in pairs] == [("A/1", "A/2"), ("B/1", "B/2")]
 
 
 def test_explanations_add_up_to_the_change_of_the_score(chain):

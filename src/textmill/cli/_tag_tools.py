@@ -1,4 +1,4 @@
-"""Further verbs of `textmill tag`: hidden states, explanations, settings by trying, comparison of two taggers."""
+"""Further verbs of `textmill tag`: explanations, settings by trying, comparison of two taggers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Jobs, Json, JsonLines, LabelColumn, Seed
+from textmill.cli._options import Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
@@ -21,54 +21,6 @@ app = typer.Typer(add_completion=False)
 _Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Tagger: a .mill file, a model of Wapiti or CRFsuite, or a dump.")
 ]
-
-
-@app.command()
-def states(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Tagger trained with --kind latent.")],
-    source: Annotated[str, typer.Argument(metavar="FILE", help="Labeled sequences to look at; - for stdin.")],
-    tags: Annotated[
-        int | None, typer.Option(metavar="COLUMN", help="Column with tags of the words, counted from 0; default: none.")
-    ] = None,
-    label_column: LabelColumn = None,
-    min_count: Annotated[int, typer.Option(help="Leave out words that occur less often.")] = 15,
-    k: Annotated[int, typer.Option("-k", help="Number of words and tests per state.")] = 3,
-    report: Annotated[
-        Path | None, further_output("Write everything to this HTML page: words, tests, transitions, training.")
-    ] = None,
-    jobs: Jobs = None,
-    json: Json = False,
-) -> None:
-    """Print what the hidden states of a tagger stand for: words, tags, use, duplicates.
-
-    Example: textmill tag states chunks.mill test.txt --tags 1 --report states.html
-    """
-    from textmill.errors import DataError
-    from textmill.sequence import LatentCRF, analyze_states, read_labeled, read_tagger
-
-    tagger = read_tagger(model)
-    if not isinstance(tagger, LatentCRF):
-        raise DataError(f"{model}: this tagger has no hidden states; train one with --kind latent")
-    tagger.set_params(n_jobs=jobs)
-    data = read_labeled(source, label_column=label_column)
-    width = len(data.X[0].columns)
-    if tags is not None and not 0 <= tags < width:
-        raise DataError(f"--tags {tags}: the data have the columns 0 to {width - 1} before the label")
-    rows = None if tags is None else [sentence.column(tags) for sentence in data.X]
-    analysis = analyze_states(tagger, data.X, tags=rows, min_count=min_count, k=k)
-    if report is not None:
-        analysis.report(f"Hidden states of {model.name}").write(report)
-    if json:
-        typer.echo(json_line(analysis.to_json()))
-        return
-    table = Printed({"state": "", "tokens": "", "share": ".3f", "words": ""})
-    for use in analysis.states:
-        words = [f"{word.word}{f' {word.tag}' if word.tag else ''} ({word.share:.2f})" for word in use.words]
-        table.row(state=use.state, tokens=use.tokens, share=use.share, words=", ".join(words))
-    if analysis.v_measure is not None:
-        typer.echo(f"V-measure of states and tags: {analysis.v_measure:.3f}")
-    for first, second, cosine in analysis.duplicates:
-        typer.echo(f"{first} and {second} are alike: cosine {cosine:.3f}")
 
 
 @app.command()

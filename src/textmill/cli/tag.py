@@ -18,7 +18,6 @@ from textmill.cli._tables import Printed
 from textmill.cli._tag_kinds import ModelOptions, check_kind_options
 from textmill.cli._tag_labeling import SearchOptions, certified_lines, read_tokens
 from textmill.cli._tag_options import Format, Tests, Training
-from textmill.cli._tag_segments import candidates, forest, lengths
 from textmill.cli._tag_tools import app as tools
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -519,11 +518,6 @@ def crossval(
     for number, part in enumerate(scores, 1):
         typer.echo(f"fold {number}: token error {part.token_error:.4%}, sequence error {part.sequence_error:.4%}")
     typer.echo(whole.report())
-
-
-app.command()(candidates)
-app.command()(forest)
-app.command()(lengths)
 
 
 def _labeled_text(

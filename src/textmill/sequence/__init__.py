@@ -39,7 +39,6 @@ runningtext  sentences, tokens and labels of running text
 simple_functions   scores by a small automaton, and their expectations
 trigrams     tests of three states
 trainable    training that CRFs and conditional Markov models share
-state_analysis   what hidden states have learnt
 training     objective, algorithms, and the run around them
 tuning       settings by trying, on development sequences
 upgrades     files of older formats
@@ -55,7 +54,7 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.sequence.attributes import AttributeSequence, read_attributes, write_attributes
-    from textmill.sequence.boundaries import BoundaryScores, SegmentLengths, evaluate_boundaries, segment_lengths
+    from textmill.sequence.boundaries import BoundaryScores, evaluate_boundaries
     from textmill.sequence.candidate_filter import CandidateFilter, FilterAudit, LostSpan
     from textmill.sequence.candidates import Candidates, all_candidates, gold_spans
     from textmill.sequence.chainmodel import ChainModel
@@ -115,7 +114,6 @@ if TYPE_CHECKING:
     )
     from textmill.sequence.explanations import Explanation, explain_labels
     from textmill.sequence.features import FeatureLayout, Features
-    from textmill.sequence.forest import Alternative, AmisEvent, FeatureForest, ForestSums, read_amis, write_amis
     from textmill.sequence.formats import (
         ChainWeights,
         read_crfsuite_dump,
@@ -168,14 +166,6 @@ if TYPE_CHECKING:
     from textmill.sequence.segment_choice import Segment
     from textmill.sequence.segment_data import SegmentData, SegmentObjective
     from textmill.sequence.segment_explanations import SegmentExplanation, explain_segments
-    from textmill.sequence.segment_forests import (
-        PACKINGS,
-        ForestSize,
-        forest_events,
-        forest_size,
-        forest_weights,
-        segment_forest,
-    )
     from textmill.sequence.segment_labeling import label_segments, label_spans, read_segment_tagger, seen_columns
     from textmill.sequence.segment_patterns import (
         PRESETS,
@@ -205,7 +195,6 @@ if TYPE_CHECKING:
         expected_hamming,
         expected_window_rate,
     )
-    from textmill.sequence.state_analysis import StateAnalysis, StateUse, StateWord, analyze_states
     from textmill.sequence.stepchain import StepChain
     from textmill.sequence.trainable import NoWeights
     from textmill.sequence.training.algorithms import (
@@ -239,7 +228,6 @@ __all__ = [
     "HISTORIES",
     "LBFGS",
     "OWLQN",
-    "PACKINGS",
     "PRESETS",
     "RPROP",
     "SEARCHES",
@@ -250,8 +238,6 @@ __all__ = [
     "TAGGER_FORMATS",
     "Active",
     "Algorithm",
-    "Alternative",
-    "AmisEvent",
     "AttributeSequence",
     "BlockDescent",
     "BoundaryScores",
@@ -273,13 +259,10 @@ __all__ = [
     "Expectation",
     "Explanation",
     "FeatureCounts",
-    "FeatureForest",
     "FeatureLayout",
     "FeatureWeight",
     "Features",
     "FilterAudit",
-    "ForestSize",
-    "ForestSums",
     "Hamming",
     "HiddenScorer",
     "Hypothesis",
@@ -301,7 +284,6 @@ __all__ = [
     "Segment",
     "SegmentData",
     "SegmentExplanation",
-    "SegmentLengths",
     "SegmentObjective",
     "SegmentPattern",
     "SegmentSummary",
@@ -309,9 +291,6 @@ __all__ = [
     "SetDistribution",
     "SimpleFunction",
     "Split",
-    "StateAnalysis",
-    "StateUse",
-    "StateWord",
     "StepChain",
     "TagComparison",
     "TagError",
@@ -324,7 +303,6 @@ __all__ = [
     "ZeroOne",
     "active_tests",
     "all_candidates",
-    "analyze_states",
     "attributes_of",
     "best_cell",
     "best_label_paths",
@@ -369,9 +347,6 @@ __all__ = [
     "f_distribution",
     "folds",
     "forced_labels",
-    "forest_events",
-    "forest_size",
-    "forest_weights",
     "gold_and_predicted",
     "gold_spans",
     "hidden_paths",
@@ -393,7 +368,6 @@ __all__ = [
     "patterns_of_tests",
     "plain_labels",
     "posterior",
-    "read_amis",
     "read_attributes",
     "read_crfsuite",
     "read_crfsuite_dump",
@@ -407,8 +381,6 @@ __all__ = [
     "refit_tagger",
     "repair_lines",
     "seen_columns",
-    "segment_forest",
-    "segment_lengths",
     "segment_patterns",
     "span_confidence",
     "split_labels",
@@ -425,7 +397,6 @@ __all__ = [
     "update_weights",
     "viterbi",
     "word_form",
-    "write_amis",
     "write_attributes",
     "write_crfsuite",
     "write_dump",
@@ -439,7 +410,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "attributes": "AttributeSequence read_attributes write_attributes",
-        "boundaries": "BoundaryScores SegmentLengths evaluate_boundaries segment_lengths",
+        "boundaries": "BoundaryScores evaluate_boundaries",
         "candidate_filter": "CandidateFilter FilterAudit LostSpan",
         "candidates": "Candidates all_candidates gold_spans",
         "chainmodel": "ChainModel",
@@ -478,17 +449,14 @@ __getattr__, __dir__ = deferred(
         "pruning": "PruningReport compare_pruning",
         "reports": "SegmentSummary TrainingSummary TrainingTable draw_training summary_of write_training_log",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans check_words_only",
-        "forest": "Alternative AmisEvent FeatureForest ForestSums read_amis write_amis",
         "segment_choice": "Segment",
         "segment_data": "SegmentData SegmentObjective",
         "segment_explanations": "SegmentExplanation explain_segments",
-        "segment_forests": "PACKINGS ForestSize forest_events forest_size forest_weights segment_forest",
         "segment_labeling": "label_segments label_spans read_segment_tagger seen_columns",
         "segment_patterns": "PRESETS SegmentPattern normalized parse_segment_patterns segment_patterns word_form",
         "semimarkov": "HISTORIES LongSegments SemiMarkovCRF entity_history plain_labels",
         "simple_functions": "CountFunction Expectation Hamming SimpleFunction WindowFunction ZeroOne evaluate_function "
         "expectation expectations expected_hamming expected_window_rate",
-        "state_analysis": "StateAnalysis StateUse StateWord analyze_states",
         "stepchain": "StepChain",
         "trainable": "NoWeights",
         "tuning": "TunedCell best_cell draw_tuning refit_tagger tune_taggers write_tuning",

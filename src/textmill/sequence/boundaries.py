@@ -1,4 +1,4 @@
-"""How well the edges of segments are found, and how long segments are.
+"""How well the edges of segments are found, also by their length.
 
     exact    first token, last token and label are right
     left     first token and label are right            all over the same numbers of gold and predicted segments,
@@ -19,7 +19,7 @@ from textmill.corpus import spans_of
 from textmill.errors import DataError
 from textmill.tables import Column, Table
 
-__all__ = ["BoundaryScores", "SegmentLengths", "evaluate_boundaries", "segment_lengths"]
+__all__ = ["BoundaryScores", "evaluate_boundaries"]
 
 MATCHES = ("exact", "left", "right")
 
@@ -136,49 +136,3 @@ def evaluate_boundaries(gold: Iterable[Sequence[str]], predicted: Iterable[Seque
         scores.hits.update(("left", label) for _, label in begins)
         scores.hits.update(("right", label) for _, label in ends)
     return scores
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class SegmentLengths(Table):
-    """How many segments have each length and each label, and how many follow O or begin a sequence.
-
-    >>> lengths = segment_lengths([["B-A", "I-A", "B-B", "O", "B-A"]])
-    >>> lengths.lengths, lengths.after_o
-    (Counter({1: 2, 2: 1}), 2)
-    """
-
-    lengths: Counter[int]
-    labels: Counter[str]
-    after_o: int
-
-    def columns(self) -> dict[str, Column]:
-        """Return lengths, their numbers and shares."""
-        order = sorted(self.lengths)
-        total = max(1, self.lengths.total())
-        return {
-            "length": order,
-            "segments": [self.lengths[n] for n in order],
-            "share": [self.lengths[n] / total for n in order],
-        }
-
-    def note(self) -> str:
-        """Return how many there are, and after what."""
-        total = self.lengths.total()
-        return f"{total} segments, {self.after_o / max(1, total):.2%} of them after O or first in their sequence"
-
-
-def segment_lengths(y: Iterable[Sequence[str]]) -> SegmentLengths:
-    """Count the segments of tagged sequences by length.
-
-    >>> print(segment_lengths([["B-A", "I-A", "O"]]).note())
-    1 segments, 100.00% of them after O or first in their sequence
-    """
-    lengths, labels, after = Counter[int](), Counter[str](), 0
-    for tags in y:
-        behind = 0
-        for number, (begin, end, label) in enumerate(spans_of(list(tags), lenient=True)):
-            lengths[end - begin] += 1
-            labels[label] += 1
-            after += number == 0 or begin > behind
-            behind = end
-    return SegmentLengths(lengths, labels, after)

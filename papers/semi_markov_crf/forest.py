@@ -1,7 +1,7 @@
 """Feature forests: and/or graphs that share what structures have in common, and sums over all structures in them.
 
     phi_c = exp(lambda . f(c)) prod_{d in daughters(c)} phi_d   phi_d = sum_{c in alternatives(d)} phi_c   Z = phi_root
-    E[f_i] = sum_c f_i(c) P(c),    P(c) = phi_c psi_c / Z,         psi the outside sums (native/sequence/forest.h)
+    E[f_i] = sum_c f_i(c) P(c),    P(c) = phi_c psi_c / Z,         psi the outside sums (sums.py)
 
 A disjunctive node picks one of its alternatives, conjunctive nodes; each has features and all of its daughters,
 disjunctive nodes again. `FeatureForest.build` makes a forest from a function that says what follows a key; nodes with
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill._native import segments as native
+from papers.semi_markov_crf.sums import Graph, best_structures, inside_outside, topological
 from textmill.arrays import Floats, Ints
 from textmill.corpus import Source, open_lines, source_name, writer
 from textmill.errors import DataError
@@ -131,7 +131,7 @@ class FeatureForest:
         if len(self.features) and not 0 <= self.features.min() <= self.features.max() < len(self.feature_names):
             raise DataError("a node of the forest names a feature that is not there")
         try:
-            order = native.forest_order(*self._graph())
+            order = topological(self._graph())
         except ValueError as error:
             raise DataError(f"the forest is damaged: {error}") from None
         if not len(order):
@@ -167,8 +167,8 @@ class FeatureForest:
 
     def sums(self, weights: Mapping[str, float] | Floats) -> ForestSums:
         """log Z and the probability of every node."""
-        log_z, _, ands, ors = native.forest_inside_outside(*self._graph(), self.scores(weights))
-        return ForestSums(float(log_z), np.exp(ands), np.exp(ors))
+        log_z, ands, ors = inside_outside(self._graph(), self.scores(weights))
+        return ForestSums(log_z, np.exp(ands), np.exp(ors))
 
     def expectations(self, weights: Mapping[str, float] | Floats) -> dict[str, float]:
         """The expected value of every feature."""
@@ -186,8 +186,7 @@ class FeatureForest:
     def best_nodes(self, weights: Mapping[str, float] | Floats, k: int = 1) -> list[tuple[float, list[int]]]:
         """The k best structures as scores and conjunctive nodes from the root down."""
         check_range("k", k, at_least=1, whole=True)
-        scores, offsets, nodes = native.forest_best(*self._graph(), self.scores(weights), k)
-        return [(float(s), nodes[a:b].tolist()) for s, a, b in zip(scores, offsets[:-1], offsets[1:], strict=True)]
+        return best_structures(self._graph(), self.scores(weights), k)
 
     def features_of(self, node: int) -> dict[str, float]:
         """The features of a conjunctive node with their values."""
@@ -212,8 +211,8 @@ class FeatureForest:
             lines += [f"  c{c} -> d{d};" for d in self.disjunctive[begin:end].tolist()]
         return "\n".join([*lines, "}"]) + "\n"
 
-    def _graph(self) -> tuple[Any, ...]:
-        return self.alternatives, self.conjunctive, self.daughters, self.disjunctive, self.root
+    def _graph(self) -> Graph:
+        return Graph(self.alternatives, self.conjunctive, self.daughters, self.disjunctive, self.root)
 
 
 def _items(features: Features) -> list[tuple[str, float]]:

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from papers.semi_markov_crf.forest import Alternative, AmisEvent, FeatureForest
 from textmill.errors import DataError
 from textmill.model import check_choice
 from textmill.sequence.candidates import Candidates
-from textmill.sequence.forest import Alternative, AmisEvent, FeatureForest
 from textmill.sequence.segment_data import SegmentData
 from textmill.sequence.segment_features import SegmentFeatures
 from textmill.sequence.semimarkov import SemiMarkovCRF

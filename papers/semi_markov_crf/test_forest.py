@@ -11,22 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from papers.semi_markov_crf.forest import Alternative, AmisEvent, FeatureForest, read_amis, write_amis
+from papers.semi_markov_crf.segment_forests import PACKINGS, forest_events, forest_size, forest_weights, segment_forest
 from textmill.errors import DataError
-from textmill.sequence import (
-    HISTORIES,
-    PACKINGS,
-    Alternative,
-    AmisEvent,
-    FeatureForest,
-    SemiMarkovCRF,
-    all_candidates,
-    forest_events,
-    forest_size,
-    forest_weights,
-    read_amis,
-    segment_forest,
-    write_amis,
-)
+from textmill.sequence import HISTORIES, SemiMarkovCRF, all_candidates
 
 TIME_FLIES = (  # four analyses that share their parts, as in the examples of the manual of AMIS
     "event1\n1 S S1 N time VP VP1 V flies PP PP1 P like NP NP1 D an N arrow\n"

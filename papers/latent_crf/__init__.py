@@ -1,0 +1,1 @@
+"""Sun, Morency, Okanohara & Tsujii (2008): latent-dynamic CRFs for shallow parsing."""
