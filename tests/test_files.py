@@ -336,3 +336,16 @@ def test_a_pipe_that_has_no_name_is_written_to_directly() -> None:
     os.close(writer)
     with open(reader, "rb") as file:
         assert file.read() == b"mill"
+
+
+def test_a_system_without_locks_and_without_fallocate_writes_files_and_scratch_arrays(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.delattr(os, "posix_fallocate")
+    with files.replacing(tmp_path / "a.txt") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "a.txt").read_bytes() == b"new"
+    array = files.scratch_array(tmp_path, (2, 3), "int32")
+    array[1, 2] = 7
+    assert array.sum() == 7
+    with open(tmp_path / "a.txt") as stream, pytest.raises(OSError, match="no locks of files"):
+        files.lock(stream.fileno())

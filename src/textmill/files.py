@@ -6,7 +6,7 @@ A rename within a folder is atomic, so whoever opens the target sees the old con
 an error, an interrupt or a power cut it is one of the two. The temporary file is `.textmill-HASH-NUMBER.tmp`, HASH
 standing for the name of the target, NUMBER for one of several that write it at the same time; it is locked while its
 owner lives. So the next to write the same target recognises what a killed process has left, and removes it. On a file
-system without locks it stays.
+system without locks, or a system without `fcntl`, it stays.
 
 Cost: O(bytes), two flushes, one rename; no look through the folder. Reference: POSIX.1-2017, rename().
 """
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import itertools
 import os
@@ -24,10 +23,15 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["check_folder", "check_target", "replacing", "scratch_array"]
+__all__ = ["check_folder", "check_target", "lock", "replacing", "scratch_array"]
 
 _PREFIX = ".textmill-"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # these faults come without the name of the file
@@ -141,8 +145,24 @@ def scratch_array(folder: str | os.PathLike[str], shape: tuple[int, ...], dtype:
     if not size:
         return np.zeros(shape, dtype)
     with _faults_name(os.fspath(folder)), tempfile.TemporaryFile(dir=folder) as file:
-        os.posix_fallocate(file.fileno(), 0, size)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:  # macOS, Windows: sparse, so that a full disk is noticed later
+            file.truncate(size)
         return np.memmap(file, dtype, "r+", shape=shape)
+
+
+def lock(descriptor: int, *, wait: bool = False) -> None:
+    """Lock an open file until it is closed: a `BlockingIOError` if another process has it, unless `wait`.
+
+    Where there are no locks it is an `OSError` of another kind.
+
+    >>> with tempfile.TemporaryFile() as file:
+    ...     lock(file.fileno())
+    """
+    if fcntl is None:
+        raise OSError(errno.ENOLCK, "this system has no locks of files")
+    fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _create(target: str) -> tuple[str, int]:
@@ -167,7 +187,7 @@ def _remove_leftover(temporary: str) -> None:
     with contextlib.suppress(OSError):
         descriptor = os.open(temporary, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
             if _is_at(temporary, descriptor):  # or somebody was quicker, and this is the next file of that name
                 os.unlink(temporary)
         finally:
@@ -177,7 +197,7 @@ def _remove_leftover(temporary: str) -> None:
 def _lock(descriptor: int) -> bool:
     """Lock our own file; False if somebody else has the lock. Without locks nobody removes it, so it is as good."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
     except BlockingIOError:
         return False
     except OSError:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 import itertools
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +27,7 @@ from textmill.arrays import Ints
 from textmill.cluster import connect, tree_reduce
 from textmill.corpus import Cutter, Documents, Sentences, TokenizerLike, byte_count, text_batches, texts_of
 from textmill.errors import DataError
+from textmill.files import scratch_array
 from textmill.model import StringTable, effective_jobs
 from textmill.progress import track
 
@@ -82,9 +82,7 @@ class Room:
             return np.empty(size, dtype=dtype)
         folder = tempfile.gettempdir()
         try:
-            with tempfile.TemporaryFile(prefix="textmill-", dir=folder) as file:
-                os.posix_fallocate(file.fileno(), 0, size * np.dtype(dtype).itemsize)
-                return np.memmap(file, dtype=dtype, mode="r+", shape=(size,))
+            return scratch_array(folder, (size,), dtype)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise

@@ -20,7 +20,6 @@ Reference: the safetensors format, https://huggingface.co/docs/safetensors.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -35,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.errors import ModelFileError
+from textmill.files import lock as lock_file
 from textmill.model.checksums import array_checksums, check_arrays, check_header, header_checksum
 from textmill.model.foreign import foreign_format
 from textmill.model.layout import DTYPES
@@ -146,13 +146,13 @@ def _scratch(target: Path) -> Iterator[tuple[Path, int]]:
         with contextlib.suppress(OSError):
             left.rmdir()  # an empty one was killed before it had a lock, or had none any more
         with contextlib.suppress(OSError), open(left / "lock", "rb+") as held:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its owner lives
+            lock_file(held.fileno())  # fails while its owner lives
             _clear(left)
     folder, lock = _locked_folder(prefix, target.parent)
     try:
         with lock:
             with contextlib.suppress(OSError):  # a file system without locks: then nobody cleans up either
-                fcntl.flock(lock, fcntl.LOCK_EX)  # ours: others hold it for the moment of a try only
+                lock_file(lock.fileno(), wait=True)  # ours: others hold it for the moment of a try only
             owner = target if target.exists() else folder / "lock"  # the lock has the rights that umask gives
             yield folder, stat.S_IMODE(owner.stat().st_mode)
     finally:

@@ -13,7 +13,6 @@ one before it while that is not twice as large, so there are about log n of them
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -26,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from textmill.errors import DataError, ModelFileError
-from textmill.files import replacing, scratch_array
+from textmill.files import lock, replacing, scratch_array
 from textmill.model import load
 from textmill.progress import track
 from textmill.tasks.similarity.articles import Article
@@ -93,7 +92,7 @@ class Store:
         descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(descriptor)
             except BlockingIOError:
                 raise DataError(
                     "another process is writing to this collection; wait until it is done", source=str(self.folder)
