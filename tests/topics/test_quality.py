@@ -133,12 +133,6 @@ def test_threads_change_nothing() -> None:
     assert one.tobytes() == many.tobytes()
 
 
-def test_words_that_the_documents_do_not_have_count_as_independent() -> None:
-    for measure in MEASURES:
-        found = topic_coherence([["a", "zebra"], ["zebra", "yak"]], [["a", "b"], []], measure=measure)
-        assert np.isfinite(found).all(), measure
-
-
 def test_words_that_share_every_window_agree_fully() -> None:
     assert topic_coherence([["a", "b"]], [["a", "b"], ["b", "a"]], measure="npmi").tolist() == [1.0]
 
@@ -177,3 +171,20 @@ def test_bad_input_of_coherence_is_told_in_one_line(
     with pytest.raises(DataError, match=message) as caught:
         topic_coherence(topics, documents, **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_words_that_no_document_has_are_no_topic(measure: str) -> None:
+    texts = [["cat", "sat"], ["cat", "sat", "mat"], ["dog"], ["dog", "mat"]]
+    with pytest.warns(UserWarning, match=r"^4 of 7 words are in no document and are left out \('zzz', 'qqq', 'Cat', "):
+        values = topic_coherence([["cat", "sat"], ["zzz", "qqq"], ["Cat", "Sat"], ["mat"]], texts, measure=measure)
+    assert np.isnan(values).tolist() == [False, True, True, True]
+    with pytest.warns(UserWarning, match="1 of 4 words is in no document"):
+        (left,) = topic_coherence([["cat", "zzz", "sat", "mat"]], texts, measure=measure)
+    assert left == topic_coherence([["cat", "sat", "mat"]], texts, measure=measure)[0]
+    columns = np.array([[1, 1, 0], [1, 0, 0]])
+    with pytest.warns(UserWarning, match="2 of 3 topics have fewer than two others, their coherence is NaN"):
+        bags = topic_coherence(
+            [["a", "b"], ["a", "c"], ["x"]], columns, measure=measure, window=0, terms=["a", "b", "c"]
+        )
+    assert np.isnan(bags).tolist() == [False, True, True]

@@ -12,9 +12,10 @@
     diversity      share of distinct words among the words of all topics
     exclusivity    mean over the words of a topic of phi_tw / sum_s phi_sw
 
-A word that the documents do not have is taken as independent: its logarithms count as 0. Values are those of gensim's
-`CoherenceModel`, except that a word is in a window as long as any of its occurrences is (gensim takes it out with the
-first one that leaves), and that npmi of words which share every window is 1.
+A word that the documents do not have says nothing about a topic: it is left out, counted and named in a warning. A
+topic that keeps fewer than two words has no coherence, NaN. Values are those of gensim's `CoherenceModel`, except that
+a word is in a window as long as any of its occurrences is (gensim takes it out with the first one that leaves), and
+that npmi of words which share every window is 1.
 
 Cost: one pass over the documents; only windows of words of one topic are counted, whole ranges of them at a time.
 References: Mimno et al. (2011), Optimizing semantic coherence in topic models; Newman et al. (2010), Automatic
@@ -35,7 +36,7 @@ from textmill._native import corpus as native_corpus
 from textmill._native import topics as native
 from textmill.arrays import Floats
 from textmill.corpus import BagFile, Documents, Tokenizer, check_bags, text_batches
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
 from textmill.model import check_choice, check_fitted, check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.progress import track
@@ -65,12 +66,18 @@ def topic_coherence(
     `topics` is a model, of which the first `n_words` terms of each topic count, or lists of words. `documents` are
     texts or lists of tokens, cut by `tokenizer`, by default as the model's vectorizer does it; or counts, a matrix or a
     file of bags, whose columns `terms` names if the model does not, and which have no windows. `window` is the number
-    of tokens of a window, 0 for whole documents, by default that of the measure. NaN for a topic of fewer than two
-    words.
+    of tokens of a window, 0 for whole documents, by default that of the measure. Words that the documents do not have
+    are left out, with a warning; NaN for a topic that has fewer than two others.
 
     >>> texts = ["the cat sat", "the cat ran", "a dog ran", "a dog sat"]
     >>> topic_coherence([["cat", "the"], ["cat", "dog"]], texts, measure="npmi").round(3).tolist()
     [1.0, -0.95]
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     topic_coherence([["cat", "the"], ["Cat", "the"]], texts, measure="npmi").round(3).tolist()
+    [1.0, nan]
+    >>> print(str(caught[0].message).partition("; ")[0])
+    1 of 3 words is in no document and is left out ('Cat')
     """
     check_choice("measure", measure, list(MEASURES))
     if window is not None:
@@ -91,7 +98,11 @@ def topic_coherence(
         counted.add_tokens(_token_lists(documents, cut, n_jobs), names, size, effective_jobs(n_jobs))
     if not counted.windows:
         raise DataError("there are no documents to count words in; pass at least one")
-    return np.array([_coherence(measure, *counted.shares(topic)) for topic in range(len(lists))])
+    values = np.array([_coherence(measure, *counted.shares(topic)) for topic in range(len(lists))])
+    unknown = [name for name, count in zip(names, counted.words, strict=True) if not count]
+    if unknown:
+        warn_caller(_unknown_words(unknown, len(names), int(np.isnan(values).sum()), len(lists)))
+    return values
 
 
 def topic_diversity(topics: TopicModel | Sequence[Sequence[str]], *, n_words: int = 25) -> float:
@@ -170,8 +181,8 @@ class _Counts:
             )
 
     def shares(self, topic: int) -> tuple[Floats, Floats]:
-        """P(w) of the words of a topic, and P(v, w) of all its pairs."""
-        words = self.topics[topic]
+        """P(w) of the words of a topic that the documents have, and P(v, w) of all their pairs."""
+        words = [word for word in self.topics[topic] if self.words[word]]
         single = self.words[words] / self.windows
         both = np.diag(single)
         for (i, v), (j, w) in combinations(enumerate(words), 2):
@@ -186,10 +197,8 @@ def _coherence(measure: str, single: Floats, both: Floats) -> float:
     later, earlier = np.tril_indices(len(single), -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         if measure == "umass":
-            pairs = np.log((both[later, earlier] + _LITTLE) / single[earlier])
-            return float(np.where(single[earlier] > 0, pairs, 0.0).mean())
-        seen = np.outer(single, single) > 0
-        pmi = np.where(seen, np.log((both + _LITTLE) / np.outer(single, single)), 0.0)
+            return float(np.log((both[later, earlier] + _LITTLE) / single[earlier]).mean())
+        pmi = np.log((both + _LITTLE) / np.outer(single, single))
         if measure == "uci":
             return float(pmi[later, earlier].mean())
         npmi = np.where(both < 1, pmi / -np.log(both + _LITTLE), 1.0)
@@ -198,6 +207,17 @@ def _coherence(measure: str, single: Floats, both: Floats) -> float:
         whole = npmi.sum(axis=0)
         cosines = npmi @ whole / (np.linalg.norm(npmi, axis=1) * np.linalg.norm(whole))
     return float(np.nan_to_num(cosines).mean())
+
+
+def _unknown_words(unknown: list[str], words: int, without: int, topics: int) -> str:
+    """What to say of words that no document has."""
+    names = ", ".join(map(repr, unknown[:3])) + (", ..." if len(unknown) > 3 else "")
+    verbs = "is in no document and is" if len(unknown) == 1 else "are in no document and are"
+    said = f"{len(unknown)} of {words} words {verbs} left out ({names})"
+    if without:
+        ends = "has fewer than two others, its" if without == 1 else "have fewer than two others, their"
+        said += f"; {without} of {topics} topics {ends} coherence is NaN"
+    return said
 
 
 def _word_lists(
