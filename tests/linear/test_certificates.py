@@ -46,6 +46,7 @@ _TRIED = {  # every estimator, and every other place that keeps one of these, is
     "Optimality": "of LogisticRegression",
     "Problem": "of LogisticRegression",
     "Solution": "minimize",
+    "_Hessian": "minimize",
     "_Sum": "of chunks",
     "_Grafting": "of CombinationLogistic",
 }

@@ -84,13 +84,17 @@ def train(
     options |= {"utility": utility, "positive": positive}
     vectorizer = None if kind == "categorical" else make_vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
+    X, y, size = labeled.X, labeled.y, len(labeled.ids)
+    del labeled
+    if kind == "logistic" and vectorizer is not None and cluster is None and utility is None:
+        X = vectorizer.fit_transform(X)  # the texts need not be held while it trains
     tuned = kind == "logistic" and l1 is None and l2 is None and utility is None and cluster is None
     if tuned:
-        model = tuned_logistic(model, labeled.X, labeled.y)
+        model = tuned_logistic(model, X, y)
     else:
-        model.fit(labeled.X, labeled.y, **({} if cluster is None else {"cluster": cluster}))
+        model.fit(X, y, **({} if cluster is None else {"cluster": cluster}))
     model.save(output)
-    sizes = f"{counted(len(labeled.ids), 'rows')}, {counted(len(model.classes_), 'classes')}"
+    sizes = f"{counted(size, 'rows')}, {counted(len(model.classes_), 'classes')}"
     if kind == "bayes":
         typer.echo(f"{sizes}; {counted(len(model.words_), 'words')} with a model of kind {model.event}")
         return

@@ -113,6 +113,9 @@ def _part(data: Labeled, rows: Any) -> Labeled:
 
 def _texts(sources: list[str], label_field: str | None, form: str | None, reading: dict[str, Any]) -> Labeled:
     texts, labels, ids = [], [], []
+    shared: dict[
+        str, str
+    ] = {}  # one string for each label: a million of them between the texts would hold their memory
     for document in read_documents(sources, format=form, **reading):
         if label_field is not None:
             label = document.fields.get(label_field)
@@ -123,7 +126,7 @@ def _texts(sources: list[str], label_field: str | None, form: str | None, readin
                     source=document.source,
                     line=document.line,
                 )
-            labels.append(label if isinstance(label, int) else str(label))
+            labels.append(label if isinstance(label, int) else shared.setdefault(str(label), str(label)))
         texts.append(document.text)
         ids.append(document.id)
     return Labeled(texts, labels if label_field is not None else None, ids, "texts")

@@ -362,7 +362,7 @@ class _Grafting:
         assert run.margin is not None
         self.residual, self.most = run.residual, 1.0
         if self.problem.intercept:
-            self.residual, self.most = self.problem.feasible(run.margin, run.residual)
+            self.residual, self.most = self.problem.feasible(run.margin.copy(), run.residual.copy())
         near = _NEAR if self.batch is None and not len(self.grafted) else 1 + self.slack
         return self._search(self.penalty.l1 * near)
 

@@ -37,6 +37,7 @@ References: Koh, Kim & Boyd (2007); Ndiaye, Fercoq, Gramfort & Salmon (2017), Ga
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -51,6 +52,7 @@ from textmill.corpus import csr_arrays
 __all__ = ["Balancing", "Certificate", "Optimality", "Penalty", "Problem", "balance_rates"]
 
 _NONE = np.empty(0)
+_ROWS = 8192  # of a block
 _NO_ROWS = np.empty((0, 0))
 _SHARES = (1.0, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2)  # of the largest factor of the residuals that are tried
 _SETTLED = 1e-9  # share of the residuals to which they add up with settled intercepts
@@ -183,7 +185,12 @@ class Problem:
     def slopes(self, residual: Floats) -> Floats:
         """- X^T r, margins x columns: the slope of the loss."""
         out = np.empty((self.margins, self.columns))
-        if self.columns:
+        if self.columns and "design" not in vars(self) and len(self.values):  # not worth a copy of X by column
+            sums = np.empty((self.columns, self.margins))
+            rows = np.ascontiguousarray(residual.T)
+            base.csr_transposed_dense(self.offsets, self.indices, self.values, self.columns, rows, sums, self.threads)
+            np.negative(sums.T, out=out)
+        elif self.columns:
             for c in range(self.margins):
                 native.column_sums(self.design, _NO_IDS, residual[c], _NONE, out[c], _NONE, self.threads)
         return out
@@ -193,10 +200,20 @@ class Problem:
         weights = self.weights
         if self.margins == 1:
             return float(native.binary_entropy(residual[0], weights, factor, self.threads))
-        share = np.divide(factor * np.abs(residual), weights, out=np.zeros_like(residual), where=weights > 0)
-        rows = np.arange(self.rows)
-        share[self.labels, rows] = 1 - share[self.labels, rows]
-        return float(base.dot(weights, _surprise(share).sum(axis=0)))
+        total = 0.0
+        for block, share in self._shares(residual, factor):
+            total += float(weights[block] @ _surprise(share).sum(axis=0))
+        return total
+
+    def _shares(self, residual: Floats, factor: float = 1.0) -> Iterator[tuple[slice, Floats]]:
+        """The distributions of some thousand rows at a time, classes x rows."""
+        for begin in range(0, self.rows, _ROWS):
+            block = slice(begin, min(begin + _ROWS, self.rows))
+            weights = self.weights[block]
+            share = factor * np.abs(residual[:, block]) / np.where(weights > 0, weights, 1.0)
+            at = self.labels[block], np.arange(share.shape[1])
+            share[at] = 1 - share[at]
+            yield block, share
 
     def certificate(self, coef: Floats, intercept: Floats, penalty: Penalty) -> Certificate:
         """The certificate of a model."""
@@ -206,11 +223,18 @@ class Problem:
         return self.certify(loss, margin, residual, self.slopes(residual), coef, penalty)
 
     def certify(
-        self, loss: float, margin: Floats, residual: Floats, slopes: Floats, coef: Floats, penalty: Penalty
+        self,
+        loss: float,
+        margin: Floats,
+        residual: Floats,
+        slopes: Floats,
+        coef: Floats,
+        penalty: Penalty,
+        own: bool = False,
     ) -> Certificate:
         """The certificate at margins, residuals and slopes that are there already."""
         state = self.optimality(loss, slopes, coef, penalty)
-        return self.certified(state, margin, residual, slopes, coef, penalty)
+        return self.certified(state, margin, residual, slopes, coef, penalty, own=own)
 
     def certified(
         self,
@@ -221,12 +245,16 @@ class Problem:
         coef: Floats,
         penalty: Penalty,
         left_out: Any = None,
+        own: bool = False,
     ) -> Certificate:
-        """The certificate, given how far the conditions of optimality are from being met; columns may be left out."""
+        """The certificate, given how far the conditions of optimality are from being met; columns may be left out.
+
+        Margins and residuals may be changed if they are its `own`.
+        """
         violation, most = state.violation, 1.0
         if self.intercept:
             violation = max(violation, float(np.abs(residual.sum(axis=1)).max()))
-            residual, most = self.feasible(margin, residual)
+            residual, most = self.feasible(margin, residual) if own else self.feasible(margin.copy(), residual.copy())
             slopes = self.slopes(residual)
             if left_out is not None:
                 slopes[:, left_out] = 0.0
@@ -256,8 +284,10 @@ class Problem:
         return max(best, 0.0)
 
     def feasible(self, margin: Floats, residual: Floats) -> tuple[Floats, float]:
-        """Residuals that add up to zero for every class, near those of the margins, and the largest factor of them."""
-        margin, residual = margin.copy(), residual.copy()
+        """Residuals that add up to zero for every class, near those of the margins, and the largest factor of them.
+
+        Margins and residuals are changed.
+        """
         self.settle_intercept(margin, residual, np.zeros(self.margins))
         limit = 1.0
         for _ in range(2):  # the second time rounding only
@@ -305,12 +335,14 @@ class Problem:
             if np.abs(sums).max() <= enough:
                 return
             loss = self.loss(margin) if math.isnan(loss) else loss
-            share = np.abs(residual) / np.where(self.weights > 0, self.weights, 1.0)
             if self.margins == 1:
+                share = np.abs(residual) / np.where(self.weights > 0, self.weights, 1.0)
                 step = sums / max(float((self.weights * share * (1 - share)).sum()), 1e-300)
             else:
-                share[self.labels, np.arange(self.rows)] = 1 - share[self.labels, np.arange(self.rows)]
-                bend = np.diag((self.weights * share).sum(axis=1)) - (self.weights * share) @ share.T
+                bend = np.zeros((self.margins, self.margins))
+                for block, share in self._shares(residual):
+                    heavy = self.weights[block] * share
+                    bend += np.diag(heavy.sum(axis=1)) - heavy @ share.T
                 size = max(float(bend.trace()), 1e-300)  # the last term holds the mean
                 step = np.linalg.solve(bend + size * (1e-12 * np.eye(self.margins) + 1.0 / self.margins), sums)
             step = np.clip(step, -4.0, 4.0)

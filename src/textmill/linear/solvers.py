@@ -33,6 +33,7 @@ from textmill._native import base
 from textmill._native import linear as native
 from textmill.arrays import Floats, Ids
 from textmill.linear.problem import Certificate, Penalty, Problem
+from textmill.linear.trust_region import minimize_in_region
 from textmill.numeric import special
 
 __all__ = ["Solution", "minimize"]
@@ -128,9 +129,12 @@ def minimize(
         scale = base.dot(problem.values, problem.values) / max(problem.rows, 1)
         for factor in _CONTINUED if penalty.l2 < _WEAK * scale else ():
             rough = Solution(run.coef, run.intercept)
-            _newton(problem, Penalty(0.0, factor * penalty.l2), rough, max(_ROUGH, tolerance), max_iter, None)
+            minimize_in_region(
+                problem, Penalty(0.0, factor * penalty.l2), rough, max(_ROUGH, tolerance), max_iter, None
+            )
             run.coef, run.intercept = rough.coef, rough.intercept
-    _newton(problem, penalty, run, tolerance, max_iter, watch)
+    minimize_in_region(problem, penalty, run, tolerance, max_iter, watch)
+    run.coef, run.intercept = np.ascontiguousarray(run.coef), run.intercept.copy()
     return run
 
 
@@ -352,175 +356,3 @@ def _binary_newton(
             run.certificate = problem.certify(loss, margin, residual, -slope[None], weights[None], penalty)
             break
     run.coef[0], run.intercept[:] = theta[:m], theta[m:] if problem.intercept else 0.0
-
-
-def _newton(
-    problem: Problem,
-    penalty: Penalty,
-    run: Solution,
-    tolerance: float,
-    max_iter: int,
-    watch: Watch | None,
-) -> None:
-    """Newton steps within a trust region."""
-    hessian = _Hessian(problem, penalty)
-    theta = hessian.joined(run.coef, run.intercept)
-    margin = problem.margin(run.coef, run.intercept)
-    residual = np.empty_like(margin)
-    loss = problem.loss(margin, residual, hessian.curvature)
-    first, radius = None, 0.0
-    for iteration in range(max_iter + 1):
-        slopes = problem.slopes(residual)
-        run.coef[:], run.intercept[:] = hessian.parts(theta)
-        objective = loss + penalty.value(run.coef)
-        run.trace.append(objective)
-        ridge = (slopes + penalty.l2 * run.coef).ravel()
-        gradient = hessian.joined(ridge.reshape(run.coef.shape), -residual.sum(axis=1))
-        norm = math.sqrt(base.dot(gradient, gradient))
-        first = norm if first is None else first
-        if penalty.l2 == 0 and norm <= tolerance * first:
-            run.reason = "gradient"
-            return
-        about = base.dot(ridge, ridge) / (2 * penalty.l2) if penalty.l2 > 0 else 0.0
-        if iteration == max_iter or watch is not None or about <= 2 * tolerance * objective:
-            now = run.certificate = problem.certify(loss, margin, residual, slopes, run.coef, penalty)
-            if watch is not None:
-                watch(iteration, now)
-            if now.relative_gap <= tolerance:
-                run.reason = "gap"
-                return
-            if iteration == max_iter:
-                return
-        hessian.at(residual)
-        radius = radius or max(norm, math.sqrt(base.dot(theta, theta)))  # what a good start is as long as, too
-        while True:
-            step, left, edge = hessian.solve(gradient, radius, _CG)
-            predicted = 0.5 * (base.dot(gradient, step) - base.dot(step, left))  # g.s + s.H s / 2, H s = -g - left
-            coef, _ = hessian.parts(step)
-            change = hessian.margin(step).T
-            margin += change
-            after = problem.loss(margin, residual, hessian.curvature)
-            actual = after + penalty.value(run.coef + coef) - objective
-            length = math.sqrt(base.dot(step, step))
-            ratio = actual / predicted if predicted < 0 else -1.0
-            if actual <= 1e-4 * predicted and predicted < 0:
-                theta += step
-                loss = after
-                radius = max(radius, 2 * length) if ratio > 0.75 and edge else radius if ratio > 0.25 else length / 2
-                break
-            margin -= change
-            loss = problem.loss(margin, residual, hessian.curvature)
-            if abs(predicted) <= 1e-15 * abs(objective) or length <= 1e-15 * math.sqrt(base.dot(theta, theta)):
-                run.reason = "precision"
-                run.certificate = problem.certify(loss, margin, residual, slopes, run.coef, penalty)
-                return
-            radius = length / 4
-
-
-class _Hessian:
-    """Products with the Hessian X^T D X + l2 I over all weights and free intercepts, and its systems.
-
-    Vectors hold the weights of all classes for a column together, so that an entry of X is read once for all of them.
-    """
-
-    def __init__(self, problem: Problem, penalty: Penalty) -> None:
-        self.problem, self.penalty = problem, penalty
-        self.curvature = np.empty(problem.rows)
-        self.share: Floats = _NONE  # rows x margins
-        self.weighted: Floats = _NONE  # what rows weigh times that; of two classes the curvature
-        self.size = problem.margins * problem.columns
-
-    def joined(self, coef: Floats, intercept: Floats) -> Floats:
-        """Weights, margins x columns, and free intercepts as one vector."""
-        return np.concatenate([coef.T.ravel(), intercept if self.problem.intercept else _NONE])
-
-    def parts(self, theta: Floats) -> tuple[Floats, Floats]:
-        """The weights, margins x columns, and the intercepts, of such a vector."""
-        margins = self.problem.margins
-        intercept = theta[self.size :] if self.problem.intercept else np.zeros(margins)
-        return theta[: self.size].reshape(-1, margins).T, intercept
-
-    def margin(self, theta: Floats) -> Floats:
-        """z, rows x margins, of such a vector."""
-        p = self.problem
-        z, weights = np.empty((p.rows, p.margins)), theta[: self.size].reshape(-1, p.margins)
-        base.csr_dense(p.offsets, p.indices, p.values, p.columns, weights, z, p.threads)
-        if p.intercept:
-            z += theta[self.size :]
-        return z
-
-    def at(self, residual: Floats) -> None:
-        """Take the distributions of the rows, and with them the diagonal."""
-        problem = self.problem
-        diagonal = np.empty((problem.margins, problem.columns))
-        if problem.margins == 1:
-            bend = self.curvature[None]
-            self.weighted = self.curvature[:, None]
-        else:
-            weights = np.where(problem.weights > 0, problem.weights, 1.0)
-            share = -residual / weights
-            share[problem.labels, np.arange(problem.rows)] += 1.0
-            bend = problem.weights * share * (1 - share)
-            self.share = np.ascontiguousarray(share.T)
-            self.weighted = self.share * problem.weights[:, None]
-        for c in range(problem.margins):
-            if problem.columns:
-                native.column_sums(
-                    problem.design, np.empty(0, np.int32), _NONE, bend[c], _NONE, diagonal[c], problem.threads
-                )
-        full = self.joined(diagonal + self.penalty.l2, bend.sum(axis=1))
-        self.scale = 1.0 / np.sqrt(np.maximum(full, 1e-12))
-
-    def product(self, v: Floats, out: Floats) -> None:
-        """(X^T D X + l2 I) v."""
-        p = self.problem
-        z = self.margin(v)
-        if p.margins > 1:
-            z -= np.einsum("ic,ic->i", self.share, z)[:, None]
-        z *= self.weighted
-        sums = out[: self.size].reshape(-1, p.margins)
-        base.csr_transposed_dense(p.offsets, p.indices, p.values, p.columns, z, sums, p.threads)
-        out[: self.size] += self.penalty.l2 * v[: self.size]
-        if p.intercept:
-            z.sum(axis=0, out=out[self.size :])
-
-    def solve(self, gradient: Floats, radius: float, accuracy: float) -> tuple[Floats, Floats, bool]:
-        """Conjugate gradients for H s = -g, scaled by the diagonal, until the residual is small or |s| = radius.
-
-        Returns s, the residual -g - H s, and whether s lies on the edge of the region.
-        """
-        scale = self.scale
-        s = np.zeros_like(gradient)
-        left = -gradient * scale
-        direction = left.copy()
-        unscaled, product, further = np.empty_like(s), np.empty_like(s), np.empty_like(s)
-        square = base.dot(left, left)
-        aim = accuracy * math.sqrt(square)
-        for _ in range(max(5, min(len(gradient), 500))):
-            if math.sqrt(square) <= aim:
-                break
-            np.multiply(direction, scale, out=unscaled)
-            self.product(unscaled, product)
-            product *= scale
-            bend = base.dot(direction, product)
-            if bend <= 0.0:
-                break
-            size = square / bend
-            np.multiply(unscaled, size, out=further)
-            further += s
-            if math.sqrt(base.dot(further, further)) > radius:
-                a, b = base.dot(unscaled, unscaled), base.dot(s, unscaled)
-                c = base.dot(s, s) - radius * radius
-                root = math.sqrt(max(b * b - a * c, 0.0))
-                size = (root - b) / a if a > 0 else 0.0
-                s += size * unscaled
-                left -= size * product
-                return s, left / scale, True
-            s, further = further, s
-            product *= size
-            left -= product
-            after = base.dot(left, left)
-            direction *= after / square
-            direction += left
-            square = after
-        return s, left / scale, False
