@@ -53,9 +53,9 @@ def coherence(
         table.row(**{"topic": number + 1, measure: score, "exclusivity": share, "terms": topic.split(" ")})
     if not json:
         diversity = topic_diversity(loaded, n_words=words)
-        known = scores[scores == scores]  # NaN: a topic of words that the documents do not have
-        mean = f"{known.mean():.4f}" if len(known) else "nan"
-        of = "" if len(known) == len(scores) else f" of {len(known)} topics"
+        values = scores[scores == scores]  # NaN: a topic of words that the documents do not have
+        mean = f"{values.mean():.4f}" if len(values) else "nan"
+        of = "" if len(values) == len(scores) else f" of {len(values)} topics"
         typer.echo(f"mean{of}\t{mean}\t{exclusive.mean():.4f}\tdiversity {diversity:.4f}")
 
 

@@ -38,7 +38,7 @@ def minimize_in_region(
 ) -> None:
     """Step until the gap, or without a penalty the gradient, is small enough; `run` is where that begins and ends."""
     hessian = _Hessian(problem, penalty)
-    theta = hessian.joined(run.coef, run.intercept)
+    theta = hessian.as_vector(run.coef, run.intercept)
     loss = hessian.move_to(theta)
     first, radius = None, 0.0
     for iteration in range(max_iter + 1):
@@ -99,7 +99,7 @@ class _Hessian:
             problem.passes.sums(_NONE, problem.weights, _NONE, self.square, problem.threads)
         self.bend: Floats = _NONE  # sum_i s_i p_ic (1 - p_ic)
 
-    def joined(self, coef: Floats, intercept: Floats) -> Floats:
+    def as_vector(self, coef: Floats, intercept: Floats) -> Floats:
         """Weights, margins x columns, and free intercepts as one vector."""
         return np.concatenate([coef.T.ravel(), intercept if self.problem.intercept else _NONE])
 
@@ -189,7 +189,7 @@ class _Hessian:
         self.transposed(self.z, out)
         out[: self.size] += self.penalty.l2 * v[: self.size]
 
-    def divided(self, v: Floats, out: Floats) -> None:
+    def precondition(self, v: Floats, out: Floats) -> None:
         """Divide by about the diagonal of H, part by part."""
         margins, total = self.problem.margins, max(float(self.problem.weights.sum()), 1e-300)
         rows, into = v[: self.size].reshape(-1, margins), out[: self.size].reshape(-1, margins)
@@ -204,7 +204,7 @@ class _Hessian:
         """Conjugate gradients; returns s, g . s + s . H s / 2, and whether s lies on the edge of the region."""
         s, left = np.zeros_like(gradient), -gradient
         direction, scaled = np.empty_like(s), np.empty_like(s)
-        self.divided(left, direction)
+        self.precondition(left, direction)
         square = base.dot(left, direction)
         aim = _CG * _CG * square
         edge = False
@@ -226,7 +226,7 @@ class _Hessian:
             s += scaled
             if edge:
                 break
-            self.divided(left, scaled)
+            self.precondition(left, scaled)
             after = base.dot(left, scaled)
             direction *= after / square
             direction += scaled
