@@ -32,17 +32,10 @@ from threadpoolctl import threadpool_limits
 
 from bench._streamed_regression import write_chunks
 from bench.harness import Job, Options, measured
+from papers.polarity.experiments import transfer
 from textmill.linear import SupportVectorRegression
 from textmill.selection import deal_folds
-from textmill.tasks.polarity import (
-    PolarityScorer,
-    ReviewFeatures,
-    Reviews,
-    balance,
-    cross_validate,
-    read_reviews,
-    transfer,
-)
+from textmill.tasks.polarity import PolarityScorer, ReviewFeatures, Reviews, balance, cross_validate, read_reviews
 
 PACKAGES = ["scikit-learn"]
 FILES = {"books": "books", "DVD": "dvd", "kitchen": "kitchen_housewares"}

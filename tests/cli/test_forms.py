@@ -96,8 +96,6 @@ COMMANDS = {
         classify path {}
         polarity train {} --kind least-squares -o out.mill
         polarity evaluate p.mill {}
-        polarity describe {}
-        polarity vectors p.mill {} -o out.svm
         readability train {} --features shallow -o out.mill
     """,
     "words": """
@@ -151,7 +149,6 @@ COMMANDS = {
         fluency judge {} --answers {}
         match train {} --labels {} -o out.mill
         parse train {} --l1 1 -o out.mill
-        polarity human {}
         segment evaluate {}
         tag compare {} {}
         tag evaluate {}
@@ -240,8 +237,6 @@ ELSEWHERE = {
     "match pool": "reads as `match dedupe`",
     "match blocks": "reads as `match dedupe`",
     "match explain": "reads as `match dedupe`",
-    "polarity compare": "reads as `polarity train`, many times",
-    "polarity curve": "reads as `polarity train`, many times",
     "pronounce evaluate": "below",
     "pronounce sweep": "reads as `pronounce train`, many times",
     "readability evaluate": "reads as `readability train`, many times",

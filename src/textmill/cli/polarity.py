@@ -1,4 +1,4 @@
-"""Predict the star ratings of reviews: train, score, explain, evaluate, compare methods."""
+"""Predict the star ratings of reviews: train, score, explain, evaluate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ _Scale = Annotated[
     str | None,
     typer.Option(help="Scale of the scores, such as 1-5, or their names in rising order, such as bad,fair,good."),
 ]
-_Folds = Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")]
 _Balanced = Annotated[
     bool, typer.Option("--balanced", help="Take the same number of reviews of each score, at random.")
 ]
@@ -248,13 +247,6 @@ def evaluate(
     model: _Model,
     data: _Data,
     score_field: _ScoreField = None,
-    human: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Scores of an annotator to set beside: pairs of gold and assigned, or a confusion matrix.",
-        ),
-    ] = None,
     balanced: _Balanced = False,
     plot: Annotated[Path | None, figure_option("Draw where predictions lie to this file (.png, .svg or .pdf).")] = None,
     report: Annotated[Path | None, further_output("Write a page with tables and pictures to this file.")] = None,
@@ -265,29 +257,20 @@ def evaluate(
 ) -> None:
     """Print squared and absolute errors, accuracy, agreement and correlations of a model on reviews with scores.
 
-    Columns: the model, the neutral score for every review (constant) and the annotator of --human. A table of gold and
-    assigned scores follows.
+    Columns: the model, and the neutral score for every review (constant). A table of gold and assigned scores follows.
 
     Example: textmill polarity evaluate reviews.mill test.csv --plot density.svg
     """
     from textmill.cli._json import json_line
     from textmill.plot import save
-    from textmill.tasks.polarity import (
-        balance,
-        draw_density,
-        evaluate_scores,
-        evaluation_report,
-        named_evaluations,
-        read_annotations,
-    )
+    from textmill.tasks.polarity import balance, draw_density, evaluation_report, named_evaluations
 
     loaded = _load(model)
     reviews = _read(data, reading, score_field, loaded.scale_)
     if balanced:
         reviews = reviews.take(balance(reviews.scores, random_state=seed))
     scores = loaded.scored(reviews.texts)
-    annotator = None if human is None else evaluate_scores(*read_annotations(human, loaded.scale_), loaded.scale_)
-    figures = named_evaluations(reviews.scores, scores, annotator)
+    figures = named_evaluations(reviews.scores, scores)
     if plot is not None:
         save(draw_density(reviews.scores, scores.raw, loaded.scale_), plot)
     if report is not None:
@@ -300,196 +283,6 @@ def evaluate(
         table.row(figure=name, **{column: _float(one.figures()[name]) for column, one in figures.items()})
     for line in figures["model"].table_lines():
         typer.echo(line)
-
-
-@app.command()
-@with_options
-def compare(
-    data: _Data,
-    tables: Annotated[
-        str, typer.Option(help="Tables to make, with commas: learners, weightings, features.")
-    ] = "learners,weightings,features",
-    folds: _Folds = 10,
-    shuffles: Annotated[int, typer.Option(min=1, help="Number of times that the folds are dealt anew.")] = 1,
-    on: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE", help="Train on REVIEWS and test on this file instead; repeat the option for more."
-        ),
-    ] = None,
-    score_field: _ScoreField = None,
-    scale: _Scale = None,
-    kind: Annotated[
-        str, typer.Option(help="Kind of scorer that weightings and features are compared with, as of `polarity train`.")
-    ] = "svr",
-    balanced: _Balanced = False,
-    report: Annotated[Path | None, further_output("Write the tables as a page to this file.")] = None,
-    *,
-    reading: Reading,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    json: JsonLines = False,
-) -> None:
-    """Compare learners, weightings and features by cross-validation, or on reviews of another domain (--on).
-
-    Rows of a table differ in one thing only: weightings and features are compared with one learner, --kind.
-    Columns: table, name, squared error and its spread over the shuffles, that of rounded scores, accuracy, share within
-    one, and p-value of the difference from the best of the table (paired bootstrap over reviews).
-
-    Example: textmill polarity compare reviews.csv --balanced --tables learners --shuffles 3
-    """
-    from textmill.tasks import polarity as task
-
-    reviews = _read(data, reading, score_field, scale)
-    others = None if not on else _read(on, reading, score_field, reviews.scale)
-    rows = task.compare(
-        reviews,
-        on=others,
-        tables=_listed(tables),
-        scorer=task.PolarityScorer(kind=kind),
-        n_folds=folds,
-        shuffles=shuffles,
-        balanced=balanced,
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    if report is not None:
-        task.comparison_report(rows).write(report)
-    figures = dict.fromkeys(("mse", "spread", "mse_rounded", "accuracy", "within_one", "p_value"), ".4f")
-    table = Printed({"table": "", "name": "", **figures}, json=json)
-    for row in rows:
-        table.row(**row._asdict())
-
-
-@app.command()
-@with_options
-def curve(
-    data: _Data,
-    sizes: Annotated[
-        str | None,
-        typer.Option(help="Training reviews of each score, with commas; default: 10, 20, 40, ... and all there are."),
-    ] = None,
-    folds: _Folds = 10,
-    score_field: _ScoreField = None,
-    scale: _Scale = None,
-    balanced: _Balanced = False,
-    plot: Annotated[Path | None, figure_option("Draw the curve to this file (.png, .svg or .pdf).")] = None,
-    *,
-    learning: Learning,
-    reading: Reading,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    json: JsonLines = False,
-) -> None:
-    """Print the squared error by the number of training reviews of each score, cross-validated.
-
-    Example: textmill polarity curve reviews.csv --balanced --plot curve.svg
-    """
-    from textmill.errors import DataError
-    from textmill.plot import save
-    from textmill.tasks.polarity import balance, draw_curves, learning_curve
-
-    reviews = _read(data, reading, score_field, scale)
-    if balanced:
-        reviews = reviews.take(balance(reviews.scores, random_state=seed))
-    wanted = None
-    if sizes is not None:
-        if not all(size.isdecimal() for size in _listed(sizes)):
-            raise DataError(f"--sizes must be whole numbers such as 10,20,40, got {sizes!r}")
-        wanted = [int(size) for size in _listed(sizes)]
-    points = learning_curve(
-        reviews.texts,
-        reviews.scores,
-        learning.scorer(reviews.scale, seed, jobs),
-        sizes=wanted,
-        n_folds=folds,
-        scale=reviews.scale,
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    if plot is not None:
-        save(draw_curves({learning.kind: points}), plot)
-    table = Printed({"per_score": "", "mse": ".4f", "accuracy": ".4f"}, json=json)
-    for point in points:
-        table.row(**point._asdict())
-
-
-@app.command()
-@with_options
-def describe(
-    data: _Data,
-    score_field: _ScoreField = None,
-    scale: _Scale = None,
-    balanced: _Balanced = False,
-    *,
-    reading: Reading,
-    seed: Seed = 0,
-    json: JsonLines = False,
-) -> None:
-    """Print for each score the number of reviews and their mean numbers of words and sentences.
-
-    Example: textmill polarity describe books-negative.review books-positive.review
-    """
-    from textmill.tasks.polarity import balance
-    from textmill.tasks.polarity import describe as statistics
-
-    reviews = _read(data, reading, score_field, scale)
-    if balanced:
-        reviews = reviews.take(balance(reviews.scores, random_state=seed))
-    table = Printed({"score": "g", "reviews": "", "words": ".1f", "sentences": ".1f"}, json=json)
-    for row in statistics(reviews.texts, reviews.scores):
-        table.row(**row._asdict())
-
-
-@app.command()
-def human(
-    source: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="Pairs of gold and assigned scores, or a confusion matrix; - for stdin."),
-    ],
-    scale: Annotated[str, typer.Option(help="Scale of the scores, such as 1-5.")] = "1-5",
-    json: Json = False,
-) -> None:
-    """Print the figures of an annotator: the errors and the agreement that people reach.
-
-    Example: textmill polarity human annotator.txt --scale 1-5
-    """
-    from textmill.cli._json import json_line
-    from textmill.tasks.polarity import evaluate_scores, parse_scale, read_annotations
-
-    steps = parse_scale(scale)
-    figures = evaluate_scores(*read_annotations(source, steps), steps)
-    if json:
-        typer.echo(json_line(figures.figures() | {"confusion": figures.table()}))
-        return
-    table = Printed({"figure": "", "value": ".4f"})
-    for name, value in figures.figures().items():
-        table.row(figure=name, value=_float(value))
-    for line in figures.table_lines():
-        typer.echo(line)
-
-
-@app.command()
-@with_options
-def vectors(
-    model: _Model,
-    data: _Data,
-    output: Annotated[Path, output_option("The file to write, in SVMlight format.")],
-    score_field: _ScoreField = None,
-    *,
-    reading: Reading,
-) -> None:
-    """Write the vectors of reviews and their scores as SVMlight or LIBSVM read them.
-
-    Example: textmill polarity vectors reviews.mill reviews.csv -o reviews.svmlight
-    """
-    from textmill.readable import counted
-    from textmill.tasks.polarity import write_vectors
-
-    loaded = _load(model)
-    reviews = _read(data, reading, score_field, loaded.scale_)
-    write_vectors(output, loaded, reviews.texts, reviews.scores)
-    typer.echo(f"{counted(len(reviews), 'reviews')}, {counted(len(loaded.vectorizer_.terms_), 'features')}")
 
 
 def _load(path: Path) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +19,7 @@ from textmill.tasks.polarity import (
     balance,
     cross_validate,
     feature_polarities,
-    learning_curve,
     read_reviews,
-    transfer,
 )
 
 pytestmark = pytest.mark.data
@@ -82,24 +80,6 @@ def test_regression_beats_votes_and_votes_beat_the_constant(name: str) -> None:
         for kind in scorers:
             errors[kind].append(result.evaluation(kind).mse)
     assert np.mean(errors["svr"]) < np.mean(errors["pairwise"]) < np.mean(errors["constant"])
-
-
-@pytest.mark.slow
-def test_regression_beats_votes_and_the_constant_in_another_domain() -> None:
-    for source, target in (("books", "dvd"), ("dvd", "kitchen_housewares"), ("kitchen_housewares", "books")):
-        scorers = {kind: PolarityScorer(kind=kind) for kind in ("constant", "pairwise", "svr")}
-        result = transfer(balanced(source, 0), balanced(target, 0), scorers)
-        mse = {kind: result.evaluation(kind).mse for kind in scorers}
-        assert mse["svr"] < min(mse["constant"], mse["pairwise"])
-
-
-@pytest.mark.slow
-def test_the_learning_curve_of_five_stars_falls() -> None:
-    part = balanced("amazon5", 0)
-    points = learning_curve(part.texts, part.scores, PolarityScorer(kind="svr"), sizes=[10, 20, 40, 80, 160])
-    errors = [point.mse for point in points]
-    assert all(later <= earlier + 0.05 for earlier, later in pairwise(errors))
-    assert errors[0] - errors[-1] >= 0.35
 
 
 @pytest.mark.parametrize("name", ["amazon5", "books"])

@@ -6,11 +6,9 @@ features      words, n-grams, words near a target, words under a negation
 scorer        PolarityScorer: trained on reviews, scores new ones
 baselines     scorers that do not read
 evaluation    squared errors, agreement, the binary question, pictures
-human         an annotator judged like a machine
 protocol      cross-validation, comparison tables, learning curves
 explanation   phrases that move a score
 pages         an evaluation and a comparison as pages
-exchange      vectors and models of SVMlight and LIBSVM
 sample        made-up reviews
 """
 
@@ -27,31 +25,18 @@ if TYPE_CHECKING:
         draw_density,
         evaluate_scores,
     )
-    from textmill.tasks.polarity.exchange import read_svm_model, write_vectors
     from textmill.tasks.polarity.explanation import FeaturePart, FeaturePolarity, explain_review, feature_polarities
     from textmill.tasks.polarity.features import ReviewFeatures, porter_stem
-    from textmill.tasks.polarity.human import evaluate_annotator, read_annotations
-    from textmill.tasks.polarity.pages import comparison_report, evaluation_report, named_evaluations
-    from textmill.tasks.polarity.protocol import (
-        ComparisonRow,
-        CrossValidated,
-        CurvePoint,
-        compare,
-        cross_validate,
-        draw_curves,
-        learning_curve,
-        transfer,
-    )
-    from textmill.tasks.polarity.reviews import Reviews, ScoreStatistics, balance, describe, read_reviews
+    from textmill.tasks.polarity.pages import evaluation_report, named_evaluations
+    from textmill.tasks.polarity.protocol import CrossValidated, cross_validate
+    from textmill.tasks.polarity.reviews import Reviews, balance, read_reviews
     from textmill.tasks.polarity.sample import sample_reviews
     from textmill.tasks.polarity.scale import Scale, parse_scale
     from textmill.tasks.polarity.scorer import PolarityScorer, ReviewScores, UnfamiliarText
 
 __all__ = [
     "BaselineScorer",
-    "ComparisonRow",
     "CrossValidated",
-    "CurvePoint",
     "FeaturePart",
     "FeaturePolarity",
     "PolarityEvaluation",
@@ -60,32 +45,21 @@ __all__ = [
     "ReviewScores",
     "Reviews",
     "Scale",
-    "ScoreStatistics",
     "UnfamiliarText",
     "balance",
-    "compare",
-    "comparison_report",
     "cross_validate",
     "density_grid",
-    "describe",
     "draw_confusion",
-    "draw_curves",
     "draw_density",
-    "evaluate_annotator",
     "evaluate_scores",
     "evaluation_report",
     "explain_review",
     "feature_polarities",
-    "learning_curve",
     "named_evaluations",
     "parse_scale",
     "porter_stem",
-    "read_annotations",
     "read_reviews",
-    "read_svm_model",
     "sample_reviews",
-    "transfer",
-    "write_vectors",
 ]
 
 __getattr__, __dir__ = deferred(
@@ -93,14 +67,11 @@ __getattr__, __dir__ = deferred(
     {
         "baselines": "BaselineScorer",
         "evaluation": "PolarityEvaluation density_grid draw_confusion draw_density evaluate_scores",
-        "exchange": "read_svm_model write_vectors",
         "explanation": "FeaturePart FeaturePolarity explain_review feature_polarities",
         "features": "ReviewFeatures porter_stem",
-        "human": "evaluate_annotator read_annotations",
-        "pages": "comparison_report evaluation_report named_evaluations",
-        "protocol": "ComparisonRow CrossValidated CurvePoint compare cross_validate draw_curves "
-        "learning_curve transfer",
-        "reviews": "Reviews ScoreStatistics balance describe read_reviews",
+        "pages": "evaluation_report named_evaluations",
+        "protocol": "CrossValidated cross_validate",
+        "reviews": "Reviews balance read_reviews",
         "sample": "sample_reviews",
         "scale": "Scale parse_scale",
         "scorer": "PolarityScorer ReviewScores UnfamiliarText",

@@ -1,23 +1,18 @@
-"""Pages for people: an evaluation with its pictures, and the comparison of methods with what it means."""
+"""Pages for people: an evaluation with its pictures."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
 from textmill.report import Report
 from textmill.tasks.polarity.evaluation import PolarityEvaluation, draw_confusion, draw_density, evaluate_scores
-from textmill.tasks.polarity.protocol import ComparisonRow
 from textmill.tasks.polarity.scorer import ReviewScores
 
-__all__ = ["comparison_report", "evaluation_report", "named_evaluations"]
+__all__ = ["evaluation_report", "named_evaluations"]
 
 
-def named_evaluations(
-    gold: ArrayLike, scores: ReviewScores, annotator: PolarityEvaluation | None = None
-) -> dict[str, PolarityEvaluation]:
-    """The figures of a model, of the neutral score for every review, and of an annotator if there is one.
+def named_evaluations(gold: ArrayLike, scores: ReviewScores) -> dict[str, PolarityEvaluation]:
+    """The figures of a model, and of the neutral score for every review.
 
     >>> import numpy as np
     >>> from textmill.tasks.polarity import Scale
@@ -26,11 +21,10 @@ def named_evaluations(
     ['model', 'constant']
     """
     scale = scores.scale
-    figures = {
+    return {
         "model": evaluate_scores(gold, scores.raw, scale, assigned=scores.stars if scale.whole else None),
         "constant": evaluate_scores(gold, [scale.neutral] * len(scores.raw), scale),
     }
-    return figures if annotator is None else figures | {"annotator": annotator}
 
 
 def evaluation_report(figures: dict[str, PolarityEvaluation], gold: ArrayLike, scores: ReviewScores) -> Report:
@@ -52,20 +46,4 @@ def evaluation_report(figures: dict[str, PolarityEvaluation], gold: ArrayLike, s
     for name, one in figures.items():
         if one.confusion is not None and name != "constant":
             page.figure(draw_confusion(one), caption=f"Gold and assigned scores, {name}.")
-    return page
-
-
-def comparison_report(rows: Sequence[ComparisonRow]) -> Report:
-    """A page with the tables of a comparison.
-
-    >>> row = ComparisonRow("learners", "svr", 1.5, 0.01, 1.6, 0.3, 0.7, None)
-    >>> comparison_report([row]).title
-    'Methods of scoring reviews'
-    """
-    page = Report("Methods of scoring reviews")
-    columns = list(ComparisonRow._fields[1:])
-    for table in dict.fromkeys(row.table for row in rows):
-        page.heading(table.capitalize())
-        own = [tuple(row[1:]) for row in rows if row.table == table]
-        page.table(columns, own, caption="Squared error first; the p-value compares it with the best of the table.")
     return page

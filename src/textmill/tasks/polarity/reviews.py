@@ -14,20 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from textmill.arrays import Floats, Ints
-from textmill.corpus import BadRecords, read_documents, split_sentences
+from textmill.corpus import BadRecords, read_documents
 from textmill.errors import DataError
 from textmill.model import check_range
-from textmill.tables import Rows
-from textmill.tasks.polarity.features import ReviewFeatures
 from textmill.tasks.polarity.scale import STAR_NAMES, Scale, parse_scale
 
-__all__ = ["SCORE_FIELDS", "Reviews", "ScoreStatistics", "balance", "describe", "read_reviews"]
+__all__ = ["SCORE_FIELDS", "Reviews", "balance", "read_reviews"]
 
 SCORE_FIELDS = ("score", "stars", "rating", "label", "target")
 _FACTOR, _STARS = 4, 10  # scores that differ by this factor, the higher above this, may be of different scales
@@ -152,34 +150,6 @@ def balance(scores: ArrayLike, *, n_reviews: int | None = None, random_state: in
     order = generator.permutation(len(values))
     chosen = [order[values[order] == score][:least] for score in distinct]
     return np.sort(np.concatenate(chosen)).astype(np.int64)
-
-
-class ScoreStatistics(NamedTuple):
-    """Reviews of one score: how many, and their mean numbers of words and of sentences."""
-
-    score: float
-    reviews: int
-    words: float
-    sentences: float
-
-
-def describe(texts: Sequence[str], scores: ArrayLike) -> Rows[ScoreStatistics]:
-    """Numbers of reviews, words and sentences for each score.
-
-    >>> describe(["Good. Very good!", "Bad."], [5, 1])[1]
-    ScoreStatistics(score=5.0, reviews=1, words=3.0, sentences=2.0)
-    """
-    values = np.asarray(scores, dtype=np.float64)
-    cut = ReviewFeatures(keep="")
-    words = np.array([len(cut.words(text)) for text in texts])
-    sentences = np.array([len(split_sentences(text)) for text in texts])
-    rows = []
-    for score in np.unique(values):
-        own = values == score
-        rows.append(
-            ScoreStatistics(float(score), int(own.sum()), float(words[own].mean()), float(sentences[own].mean()))
-        )
-    return Rows(rows, ScoreStatistics)
 
 
 def _score(fields: dict[str, Any], score_field: str | None) -> Any:

@@ -1,0 +1,1 @@
+"""Polarity scores of reviews; see README.md."""
