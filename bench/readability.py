@@ -30,6 +30,8 @@ from typing import Any
 import numpy as np
 
 from bench.harness import Job, Options
+from papers.readability.selection import select_nested
+from papers.readability.sets import standard_sets
 from textmill.corpus import read_trees
 from textmill.lm import NGramModel
 from textmill.sequence import CRF
@@ -50,8 +52,6 @@ from textmill.tasks.readability import (
     hold_out_leak,
     prepare_graded,
     read_graded_texts,
-    select_nested,
-    standard_sets,
     static_features,
 )
 

@@ -240,8 +240,6 @@ ELSEWHERE = {
     "pronounce evaluate": "below",
     "pronounce sweep": "reads as `pronounce train`, many times",
     "readability evaluate": "reads as `readability train`, many times",
-    "readability compare": "reads as `readability train`, many times",
-    "readability select": "reads as `readability train`, many times",
 }
 CASES = [(kind, line.strip()) for kind, lines in COMMANDS.items() for line in lines.splitlines() if line.strip()]
 TABLES = ("jsonl", "csv", "tsv", "parquet")

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._options import Jobs, JsonLines, Seed, answers
-from textmill.cli._outputs import figure_option, further_output, output_option
+from textmill.cli._outputs import figure_option, output_option
 from textmill.cli._readability_options import (
     Annotating,
     Folding,
-    Folds,
     Learning,
     Levels,
     Orders,
@@ -266,91 +265,6 @@ def evaluate(
             table.row(figure=name, value=float(value))
     for name, f in zip(result.order, result.confusion("grader").per_label().columns()["f1"], strict=True):
         table.row(figure=f"f({name})", value=float(f))
-
-
-@app.command()
-@with_options
-def compare(
-    data: _Graded,
-    detailed: Annotated[
-        bool, typer.Option("--detailed", help="Also parts of groups: classes of words, kinds of phrases and the like.")
-    ] = False,
-    report: Annotated[Path | None, further_output("Write tables and pictures as a page to this file.")] = None,
-    plot: Annotated[Path | None, figure_option("Draw how groups of features hang together (.png, .svg, .pdf).")] = None,
-    *,
-    folding: Folding,
-    levels: Levels,
-    learning: Learning,
-    annotating: Annotating,
-    reading: Reading,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    json: JsonLines = False,
-) -> None:
-    """Compare groups of features and learners by cross-validation over articles, with majority and formula.
-
-    Columns: set, number of features, accuracy and its deviation over repetitions, squared error, macro F, share within
-    one level, quadratic kappa, and p-value against the best (McNemar).
-
-    Example: textmill readability compare texts.jsonl --folds 5 --report page.html
-    """
-    from textmill.plot import save
-    from textmill.tasks.readability import compare_sets, draw_correlations, experiment_report, level_table
-
-    grader, prepared = prepared_texts(data, reading, levels, learning, annotating, seed, jobs)
-    result = compare_sets(
-        prepared,
-        grader.learner(),
-        models=grader.new_models(),
-        external=grader.external,
-        length=grader.length,
-        detailed=detailed,
-        **folding.settings(seed),
-    )
-    if report is not None:
-        experiment_report(result, prepared.static, level_table(prepared)).write(report)
-    if plot is not None:
-        save(draw_correlations(prepared.static), plot)
-    figures = dict.fromkeys(("accuracy", "deviation", "mse", "macro_f", "adjacent", "kappa", "p_value"), ".4f")
-    table = Printed({"name": "", "features": "", **figures}, json=json)
-    for row in result.rows():
-        table.row(**row._asdict())
-
-
-@app.command()
-@with_options
-def select(
-    data: _Graded,
-    method: Annotated[
-        str, typer.Option(help="groups (add the best group), filter (by correlations) or none (all features).")
-    ] = "groups",
-    folds: Folds = 10,
-    *,
-    levels: Levels,
-    learning: Learning,
-    annotating: Annotating,
-    reading: Reading,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    json: JsonLines = False,
-) -> None:
-    """Choose features inside of each fold; print how often each was chosen, then honest and optimistic accuracy.
-
-    Example: textmill readability select texts.jsonl --method filter --features shallow,formulas --folds 5
-    """
-    from textmill.tasks.readability import chosen_features, select_nested
-
-    grader, prepared = prepared_texts(data, reading, levels, learning, annotating, seed, jobs)
-    features_by_name, _ = grader.training_table(prepared)
-    chosen = features_by_name.choose(chosen_features(features_by_name.names, grader.features, length=grader.length))
-    result = select_nested(
-        chosen, prepared.level, prepared.groups, grader.learner(), method=method, n_folds=folds, random_state=seed
-    )
-    table = Printed({"chosen": ".2f", "feature": ""}, json=json)
-    for name, share in zip(*result.columns().values(), strict=True):
-        table.row(chosen=float(share), feature=name)
-    table = Printed({"accuracy": ".4f", "optimistic": ".4f", "features": ".1f"}, json=json)
-    table.row(accuracy=result.accuracy, optimistic=result.optimistic, features=result.n_features)
 
 
 @app.command()

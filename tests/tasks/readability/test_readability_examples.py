@@ -29,9 +29,6 @@ from textmill.tasks.readability import (
     count_texts,
     information_gain,
     learn_syllable_rules,
-    level_table,
-    merit,
-    prepare,
     static_features,
 )
 
@@ -139,11 +136,6 @@ def test_information_gain_of_the_specification() -> None:
     assert information_gain([[5], [0]], [5, 5])[0] == pytest.approx(1.0)
 
 
-def test_merit_of_the_specification() -> None:
-    assert merit(np.array([0.5, 0.5]), np.eye(2)) == pytest.approx(2**-0.5)
-    assert merit(np.array([0.5, 0.5]), np.ones((2, 2))) == 0.5
-
-
 def test_shares_of_the_specification() -> None:
     levels = np.repeat([0, 1, 2, 3], [174, 289, 428, 542])
     majority = LevelLearner(kind="majority").fit(np.zeros((1433, 1)), levels)
@@ -151,13 +143,6 @@ def test_shares_of_the_specification() -> None:
     answers = np.where(np.arange(1433) < 20, levels, (levels + 1) % 4)
     result = CrossValidated(["2", "3", "4", "5"], levels, {"formula": answers[None]}, {}, {"formula": 1})
     assert result.rows()[0].accuracy == 20 / 1433 == pytest.approx(0.014, abs=5e-4)
-
-
-def test_levels_are_counted_and_measured() -> None:
-    texts = ["A mill turns.", "The old mill turns. It is big.", "Many strange considerations accompany negotiations."]
-    rows = level_table(prepare(texts, ["1", "1", "2"]))
-    assert rows[0] == ("1", 2, pytest.approx(2 / 3), 5.0, pytest.approx(8**0.5), 3.25, pytest.approx(0.125**0.5))
-    assert rows[1] == ("2", 1, pytest.approx(1 / 3), 5.0, 0.0, 5.0, 0.0)
 
 
 def test_entities_are_compared_by_their_lemmas() -> None:

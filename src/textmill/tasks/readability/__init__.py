@@ -16,9 +16,7 @@ learners      levels from rows of features
 preparation   texts made ready for learning
 grader        ReadabilityGrader: trained on texts with levels, grades new ones
 protocol      cross-validation over groups, nested or as in the paper
-selection     which features to use
 explanation   why a text is hard
-pages         tables and pictures
 sample        articles at three levels
 """
 
@@ -62,26 +60,9 @@ if TYPE_CHECKING:
     from textmill.tasks.readability.layers import Layers
     from textmill.tasks.readability.leaks import Leak, LeakWarning, find_leaks, find_versions, hold_out_leak
     from textmill.tasks.readability.learners import LevelLearner
-    from textmill.tasks.readability.pages import (
-        LevelTexts,
-        correlations,
-        draw_accuracies,
-        draw_correlations,
-        draw_levels,
-        experiment_report,
-        level_table,
-    )
     from textmill.tasks.readability.perplexities import LevelModels, TokenArrays, information_gain
     from textmill.tasks.readability.preparation import PreparedTexts, prepare, prepare_graded
-    from textmill.tasks.readability.protocol import (
-        ComparedSet,
-        CrossValidated,
-        FeatureSet,
-        compare_sets,
-        cross_validate,
-        formula_levels,
-        standard_sets,
-    )
+    from textmill.tasks.readability.protocol import ComparedSet, CrossValidated, FeatureSet, cross_validate, draw_levels
     from textmill.tasks.readability.resources import (
         LanguageResources,
         learn_syllable_rules,
@@ -91,14 +72,6 @@ if TYPE_CHECKING:
         read_syllable_rules,
     )
     from textmill.tasks.readability.sample import sample_graded_texts
-    from textmill.tasks.readability.selection import (
-        GroupStep,
-        NestedSelection,
-        add_one_best,
-        feature_filter,
-        merit,
-        select_nested,
-    )
     from textmill.tasks.readability.wordnet import WordNet
 
 __all__ = [
@@ -115,7 +88,6 @@ __all__ = [
     "FeatureTable",
     "GradedLevels",
     "GradedTexts",
-    "GroupStep",
     "HardSentence",
     "LanguageResources",
     "Layers",
@@ -123,38 +95,26 @@ __all__ = [
     "LeakWarning",
     "LevelLearner",
     "LevelModels",
-    "LevelTexts",
     "Mention",
     "MissingFeatures",
-    "NestedSelection",
     "PreparedTexts",
     "ReadabilityGrader",
     "TextCounts",
     "TokenArrays",
     "WordNet",
-    "add_one_best",
     "chosen_features",
-    "compare_sets",
-    "correlations",
     "count_texts",
     "cross_validate",
-    "draw_accuracies",
-    "draw_correlations",
     "draw_levels",
-    "experiment_report",
     "explain_groups",
     "external_models",
-    "feature_filter",
     "find_leaks",
     "find_versions",
-    "formula_levels",
     "hardest_sentences",
     "hold_out_leak",
     "information_gain",
     "is_article",
     "learn_syllable_rules",
-    "level_table",
-    "merit",
     "order_levels",
     "prepare",
     "prepare_graded",
@@ -169,8 +129,6 @@ __all__ = [
     "read_syllable_rules",
     "reduce_text",
     "sample_graded_texts",
-    "select_nested",
-    "standard_sets",
     "static_features",
 ]
 
@@ -188,15 +146,13 @@ __getattr__, __dir__ = deferred(
         "layers": "Layers",
         "leaks": "Leak LeakWarning find_leaks find_versions hold_out_leak",
         "learners": "LevelLearner",
-        "pages": "LevelTexts correlations draw_accuracies draw_correlations draw_levels experiment_report level_table",
         "external": "external_models",
         "perplexities": "LevelModels TokenArrays information_gain",
         "preparation": "PreparedTexts prepare prepare_graded",
-        "protocol": "ComparedSet CrossValidated FeatureSet compare_sets cross_validate formula_levels standard_sets",
+        "protocol": "ComparedSet CrossValidated FeatureSet cross_validate draw_levels",
         "resources": "LanguageResources learn_syllable_rules read_abbreviations read_endings read_familiar_words "
         "read_syllable_rules",
         "sample": "sample_graded_texts",
-        "selection": "GroupStep NestedSelection add_one_best feature_filter merit select_nested",
         "wordnet": "WordNet",
     },
 )

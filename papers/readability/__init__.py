@@ -1,0 +1,1 @@
+"""Reading levels of texts; see README.md."""
