@@ -4,7 +4,7 @@
 #   make test       install, run every test but the slow ones (what CI runs)
 #   make check      the gates and the tests of what you changed, before each commit
 #   make test-all   with full fuzz and random counts
-#   make sanitize   the native tests under the address and undefined-behaviour sanitizers
+#   make sanitize   the native tests under the address and undefined-behavior sanitizers
 #   make long       everything that is too long for every day, recorded in docs/operations.md
 #   make bench      ours and the peers, as ratios (SUBJECT=vectorise for one)
 #   make docs       the documentation site, in site/

@@ -95,7 +95,7 @@ def wapiti(
 
 
 class WapitiGradient:
-    """One evaluation of Wapiti: its own function for value and gradient, which its optimisers call."""
+    """One evaluation of Wapiti: its own function for value and gradient, which its optimizers call."""
 
     def __init__(self, patterns: list[str], X: Rows, y: Tags, features: int, threads: int) -> None:
         self.model, _, _ = wapiti(patterns, X, y, algo="rprop", maxiter=1, nthread=threads)
@@ -130,7 +130,7 @@ def _evaluation(model: Any, features: int) -> Callable[[], float]:
 
 
 def wapiti_epoch(patterns: list[str], X: Rows, y: Tags) -> float:
-    """Seconds of an epoch of SGD-L1, without the labelling of the training set that follows it in every iteration."""
+    """Seconds of an epoch of SGD-L1, without the labeling of the training set that follows it in every iteration."""
     from wapiti.api import _wapiti
 
     model, short, _ = wapiti(patterns, X, y, algo="sgd-l1", maxiter=1, nthread=1)
@@ -190,7 +190,7 @@ def crfsuite_run(
 def crfsuite_evaluation(tokens: Callable[[], Iterable[list[Any]]], y: Tags) -> float:
     """Processor seconds of an evaluation: the difference of two runs of L-BFGS, by the evaluations they log.
 
-    One pair of vectors is kept, so that the optimiser's own arithmetic is little beside them.
+    One pair of vectors is kept, so that the optimizer's own arithmetic is little beside them.
     """
     penalties = {"c1": 0.0, "c2": 0.5, "num_memories": 1}
     (short, few), (long, many) = (crfsuite_run(tokens(), y, iterations, penalties) for iterations in (2, 12))

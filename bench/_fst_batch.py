@@ -49,10 +49,10 @@ def _strings(options: Options, words: Words, lookup: wfst.Fst) -> list[Job]:
     letters = sorted({letter for word in queries for letter in word})
     dice = random.Random(1)
     known = [word for word, _ in words[:: 10 if len(words) > 10_000 else 1]]
-    misspelt = []
+    misspelled = []
     for word in dice.sample(known, 100 if options.quick else 1000):
         at = dice.randrange(len(word))
-        misspelt.append(word[:at] + dice.choice(letters) + word[at + dice.randrange(2) :])
+        misspelled.append(word[:at] + dice.choice(letters) + word[at + dice.randrange(2) :])
     acceptor = wfst.minimize(wfst.determinize(wfst.string_map([(word, word) for word in known])))
     corrector = wfst.arcsort(wfst.compose(wfst.arcsort(one_edit(letters), "olabel"), acceptor))
     t_lookup, t_corrector = _theirs(lookup), _theirs(corrector)
@@ -61,7 +61,7 @@ def _strings(options: Options, words: Words, lookup: wfst.Fst) -> list[Job]:
     def inputs(texts: list[str]) -> list[Any]:
         return [_theirs(wfst.accep(text)) for text in texts]  # not counted: theirs has no strings of code points
 
-    t_queries, t_misspelt = inputs(queries), inputs(misspelt)
+    t_queries, t_misspelled = inputs(queries), inputs(misspelled)
     r_queries = [VectorFst.from_bytes(wfst.to_bytes(wfst.accep(text))) for text in queries]
 
     def one_by_one(texts: list[Any], machine: Any) -> None:
@@ -96,8 +96,10 @@ def _strings(options: Options, words: Words, lookup: wfst.Fst) -> list[Job]:
                    figure="returned", label="ms", bar=1.7)  # fmt: skip
 
     def found() -> str:
-        best = [outputs[0][1] for outputs in wfst.apply(corrector, misspelt)]
-        totals = [openfst.shortestdistance(openfst.compose(text, t_corrector), reverse=True)[0] for text in t_misspelt]
+        best = [outputs[0][1] for outputs in wfst.apply(corrector, misspelled)]
+        totals = [
+            openfst.shortestdistance(openfst.compose(text, t_corrector), reverse=True)[0] for text in t_misspelled
+        ]
         same = sum(float(total) == weight for total, weight in zip(totals, best, strict=True))
         return f"{same} of {len(best)} weights equal"
 
@@ -106,12 +108,12 @@ def _strings(options: Options, words: Words, lookup: wfst.Fst) -> list[Job]:
         Job(name, ours(lookup, queries), lambda: one_by_one(t_queries, t_lookup), "OpenFst", lambda: many, bar=5.0),
         Job(name, ours(lookup, queries), rust_one_by_one, "rustfst", lambda: many, bar=5.0),
         two_threads(name, lookup, queries),
-        Job("correct words", ours(corrector, misspelt), lambda: one_by_one(t_misspelt, t_corrector), "OpenFst", found,
-            bar=5.0),
-        two_threads("correct words", corrector, misspelt),
-        Job("correct words, 5 best", ours(corrector, misspelt, n=5),
-            lambda: several_one_by_one(t_misspelt, t_corrector), "OpenFst", bar=5.0),
-        two_threads("correct words, 5 best", corrector, misspelt, 5),
+        Job("correct words", ours(corrector, misspelled), lambda: one_by_one(t_misspelled, t_corrector), "OpenFst",
+            found, bar=5.0),
+        two_threads("correct words", corrector, misspelled),
+        Job("correct words, 5 best", ours(corrector, misspelled, n=5),
+            lambda: several_one_by_one(t_misspelled, t_corrector), "OpenFst", bar=5.0),
+        two_threads("correct words, 5 best", corrector, misspelled, 5),
     ]  # fmt: skip
 
 

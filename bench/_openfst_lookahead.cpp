@@ -1,7 +1,7 @@
 // OpenFst's side of bench/lookahead.py: look-ahead composition, and best paths of lazy compositions.
 //
 //   compose A.fst B.fst     milliseconds of processor time, states, arcs
-//   prepare A.fst B.fst     the same with what look-ahead needs beforehand: intervals, relabelling, sorting
+//   prepare A.fst B.fst     the same with what look-ahead needs beforehand: intervals, relabeling, sorting
 //   search A.fst B.fst      milliseconds, states that were written out, weight of the best path
 #include <fst/fstlib.h>
 #include <fst/matcher-fst.h>

@@ -4,7 +4,7 @@ Protocol: ApteMod split; content words are all training words but function words
 test documents of 80 content words or more; forgeries have the same lengths, pair by pair, sentences come from all test
 documents, language models from the training documents; 50 topics, alpha = 1, eta = 0.1, 300 sweeps, EM to 1e-5.
 
-`false alarms` are those of a detector learnt from one half of a corpus, on the other half, on four corpora.
+`false alarms` are those of a detector learned from one half of a corpus, on the other half, on four corpora.
 
 The columns are error rates in per cent, lower is better; the peer is a fold-in of its own with the same priors and
 sweeps, another score of ours, or the bar of the row.
@@ -212,8 +212,8 @@ def false_alarms(options: Options, name: str) -> float:
     """Per cent of new documents of a corpus that a detector with its defaults calls incoherent; 5 are asked for."""
     documents = texts(options, name)
     order = np.random.default_rng(0).permutation(len(documents))[:2400]
-    learnt, new = ([documents[i] for i in part] for part in np.array_split(order, 2))
-    verdicts = CoherenceDetector(n_topics=30, max_iter=100).fit(learnt).predict(new)
+    learned, new = ([documents[i] for i in part] for part in np.array_split(order, 2))
+    verdicts = CoherenceDetector(n_topics=30, max_iter=100).fit(learned).predict(new)
     return 100 * float(np.mean(verdicts[verdicts != "empty"] == "incoherent"))
 
 

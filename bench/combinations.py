@@ -145,7 +145,7 @@ def _ours(options: Options, name: str, degree: int, tolerance: float, rows: int 
 
 
 def _searched(options: Options, threads: int) -> Any:
-    """What a search finds before anything is learnt but how many rows are positive."""
+    """What a search finds before anything is learned but how many rows are positive."""
     X, y = _set(options, "planted, 4,000 rows")
     return find_violators(X, y - y.mean(), 10.0, 3, n_jobs=threads)
 

@@ -4,7 +4,7 @@ TEXTMILL_DATA=... python -m bench defaults [--quick]
 
 The figures are errors (token error, or 100 - F1 of chunks), so lower is better and a ratio above 1 means that the
 default is better. Each task has the columns that are named; `hand` are the sets of `bench.tagging`, with the part of
-speech of the token and its neighbours where a task of names has that column. Every run is made once, whatever
+speech of the token and its neighbors where a task of names has that column. Every run is made once, whatever
 `--repeats` says: it is deterministic.
 
 The default was chosen from six sets by their figures on the usual test files (CoNLL-2000, CoNLL-2002 testb, JNLPBA, UD

@@ -2,7 +2,7 @@
 
 TEXTMILL_DATA=... python -m bench fst
 
-Three machines, each through composition, determinisation, minimisation, epsilon removal, best path, 10 best paths and
+Three machines, each through composition, determinization, minimization, epsilon removal, best path, 10 best paths and
 pushing: a lexicon of CMUdict (letters to phones, letters to words); a 3-gram back-off model of the Brown corpus; a
 random acyclic machine of a million arcs. States and arcs of both results stand beside the times: the 10 best paths are
 a tree for OpenFst and separate paths here, and where sums are rounded in another order a few states more or less are
@@ -137,31 +137,31 @@ def jobs(options: Options) -> list[Job]:
     bench.add("rewriter", made.random_rewriter(4, 1000))
     rows = [
         ("compose", "spelling", "letter model"), ("compose", "words", "lexicon, sorted"),
-        ("determinise", "lexicon"), ("determinise", "phones, encoded"),
-        ("minimise", "lexicon, deterministic"), ("minimise", "phones, deterministic"),
+        ("determinize", "lexicon"), ("determinize", "phones, encoded"),
+        ("minimize", "lexicon, deterministic"), ("minimize", "phones, deterministic"),
         ("remove epsilons", "lexicon, closure"),
         ("best path", "scored"), ("10 best paths", "scored"), ("push weights", "scored"),
         ("compose", "lattice", "Brown"),
-        ("determinise", "Brown, encoded"), ("minimise", "Brown, encoded"), ("minimise", "Brown, phi"),
+        ("determinize", "Brown, encoded"), ("minimize", "Brown, encoded"), ("minimize", "Brown, phi"),
         ("remove epsilons", "Brown, part"),
         ("best path", "Brown"), ("10 best paths", "Brown"), ("push weights", "Brown"),
         ("compose", "random", "rewriter"),
-        ("determinise", "random"), ("minimise", "random, deterministic"), ("remove epsilons", "random, epsilons"),
+        ("determinize", "random"), ("minimize", "random, deterministic"), ("remove epsilons", "random, epsilons"),
         ("best path", "random"), ("10 best paths", "random"), ("push weights", "random"),
     ]  # fmt: skip
     table = options.data / "wotw" / "wotw.syms"  # the example of OpenFst's documentation: its words, if they are there
     if table.exists():
         add_novel(bench, [symbol for _, symbol in wfst.SymbolTable.read(table).items()][1:])
-        rows += [("remove epsilons", "novel"), ("determinise", "novel, no epsilons"),
-                 ("minimise", "novel, deterministic"), ("determinise", "novel, encoded")]  # fmt: skip
+        rows += [("remove epsilons", "novel"), ("determinize", "novel, no epsilons"),
+                 ("minimize", "novel, deterministic"), ("determinize", "novel, encoded")]  # fmt: skip
     against_rustfst = [
-        ("compose", "spelling", "letter model"), ("compose", "lattice", "Brown"), ("determinise", "lexicon, part"),
-        ("minimise", "phones, deterministic"), ("remove epsilons", "lexicon, closure"), ("best path", "Brown"),
+        ("compose", "spelling", "letter model"), ("compose", "lattice", "Brown"), ("determinize", "lexicon, part"),
+        ("minimize", "phones, deterministic"), ("remove epsilons", "lexicon, closure"), ("best path", "Brown"),
         ("best path", "random"), ("10 best paths", "random"),
     ]  # fmt: skip
     memory = [
         ("hold", "lexicon"), ("hold", "Brown"), ("hold", "random"),
-        ("compose", "random", "rewriter"), ("determinise", "lexicon"), ("minimise", "Brown, phi"),
+        ("compose", "random", "rewriter"), ("determinize", "lexicon"), ("minimize", "Brown, phi"),
         ("remove epsilons", "Brown, part"), ("best path", "Brown"), ("10 best paths", "Brown"),
         ("push weights", "Brown"),
     ]  # fmt: skip

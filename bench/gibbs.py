@@ -2,7 +2,7 @@
 
 Speed is nanoseconds of the processor for a token and sweep, from the same random start, setting up included for ours
 only; quality is the perplexity of document completion, both sides judged by one evaluator (mixtures by folding in one
-half of the words of 999 test documents, the other half scored), with alpha learnt and equal priors.
+half of the words of 999 test documents, the other half scored), with alpha learned and equal priors.
 
 TEXTMILL_DATA=... python -m bench gibbs
 """

@@ -1,9 +1,9 @@
-"""Grammars: rewrite rules, spelling correction, text normalisation and lexicons.
+"""Grammars: rewrite rules, spelling correction, text normalization and lexicons.
 
-Rewrite rules: twenty rules of different kinds over 200 symbols, compiled and optimised, against Pynini's `cdrewrite`.
-Spelling: 1,000 misspelt words against a lexicon of 100,000 within 2 edits, against Pynini (word o edits o lexicon, the
+Rewrite rules: twenty rules of different kinds over 200 symbols, compiled and optimized, against Pynini's `cdrewrite`.
+Spelling: 1,000 misspelled words against a lexicon of 100,000 within 2 edits, against Pynini (word o edits o lexicon,
 five best; some of the words, and the time of all is what theirs take times the share) and against RapidFuzz over the
-list. Normalisation of the Reuters articles and the lexicon of a million words have a bar instead of a peer: 2 MB/s, and
+list. Normalization of the Reuters articles and the lexicon of a million words have a bar instead of a peer: 2 MB/s, and
 twice the time that Python needs to sort the words.
 
     TEXTMILL_DATA=... python -m bench grammar
@@ -116,7 +116,7 @@ def jobs(options: Options) -> list[Job]:
         return million()[: 5_000 if options.quick else 100_000]
 
     @cache
-    def misspelt() -> list[str]:
+    def misspelled() -> list[str]:
         rng = random.Random(2)
         words = rng.sample(word_list(), 1000)
         return ["".join(rng.choice("abcdefghik") if rng.random() < 0.15 else x for x in word) for word in words]
@@ -134,26 +134,26 @@ def jobs(options: Options) -> list[Job]:
         return edits._e_i, (edits._e_o @ pynini.string_map(word_list()).optimize()).optimize(True)
 
     def search() -> list[Any]:
-        return fst.nearest(our_lexicon(), misspelt(), max_edits=2, k=5, swaps=False, n_jobs=1)
+        return fst.nearest(our_lexicon(), misspelled(), max_edits=2, k=5, swaps=False, n_jobs=1)
 
     def by_pynini() -> float:
         import pynini
 
         edits, lexicon = their_search()
         begin = time.process_time()
-        for word in misspelt()[: some // 10]:
+        for word in misspelled()[: some // 10]:
             lattice = (word @ edits) @ lexicon
             pynini.shortestpath(lattice.project("output").rmepsilon(), nshortest=5, unique=True)
-        return (time.process_time() - begin) * len(misspelt()) / (some // 10)
+        return (time.process_time() - begin) * len(misspelled()) / (some // 10)
 
     def by_rapidfuzz() -> float:
         from rapidfuzz import process
         from rapidfuzz.distance import Levenshtein
 
         begin = time.process_time()
-        for word in misspelt()[:some]:
+        for word in misspelled()[:some]:
             process.extract(word, word_list(), scorer=Levenshtein.distance, score_cutoff=2, limit=5)
-        return (time.process_time() - begin) * len(misspelt()) / some
+        return (time.process_time() - begin) * len(misspelled()) / some
 
     def seconds(work: Any) -> float:
         begin = time.process_time()
@@ -164,7 +164,7 @@ def jobs(options: Options) -> list[Job]:
         from rapidfuzz import process
         from rapidfuzz.distance import Levenshtein
 
-        asked = misspelt()[:some]
+        asked = misspelled()[:some]
         ours = fst.nearest(our_lexicon(), asked, max_edits=2, k=100_000, swaps=False)
         equal = sum(
             {near.word for near in answers}
@@ -209,9 +209,9 @@ def jobs(options: Options) -> list[Job]:
         Job(f"compile {len(kinds)} rewrite rules, 200 symbols", our_rules, their_rules, "Pynini cdrewrite", rule_sizes,
             "processor", bar=3.0, prepare=sigma),
         Job("1,000 words within 2 edits of 100,000", lambda: seconds(search), by_pynini, "Pynini", same_words,
-            "returned", bar=5.0, prepare=lambda: (our_lexicon(), misspelt(), their_search())),
+            "returned", bar=5.0, prepare=lambda: (our_lexicon(), misspelled(), their_search())),
         Job("the same", lambda: seconds(search), by_rapidfuzz, "RapidFuzz process.extract", figure="returned", bar=2.0,
-            prepare=lambda: (our_lexicon(), misspelt())),
+            prepare=lambda: (our_lexicon(), misspelled())),
         Job("normalize Reuters, seconds per MB", normalize, lambda: 0.5, "asked", rewritten, "returned", bar=1.0,
             prepare=articles),
         Job("minimal lexicon of a million words, file", lambda: fst.read_lexicon(word_file()),

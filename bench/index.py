@@ -1,4 +1,4 @@
-"""Nearest neighbours: a million vectors of 200 numbers, LSA vectors and TF-IDF vectors of 20 Newsgroups.
+"""Nearest neighbors: a million vectors of 200 numbers, LSA vectors and TF-IDF vectors of 20 Newsgroups.
 
 TEXTMILL_DATA=... python -m bench index
 

@@ -6,7 +6,7 @@ CoNLL-2000 with the chunks of noun phrases alone, word tests that occur more tha
 tool that can be installed trains hidden states: CRFsuite is given one label per state, which costs it one sum where we
 have two. Its seconds per evaluation are the difference of two runs. The search is held against Viterbi over the same
 states, two threads against one (processor time of the busiest). Rows of quality train on the first nine tenths, choose
-restarts on the last tenth, and are scored on the test part; their times are those of labelling the test part.
+restarts on the last tenth, and are scored on the test part; their times are those of labeling the test part.
 
 `quality` has both sets of tests of the paper: settings are tried on the last tenth, the best is trained on with all
 sequences and scored on the test part; it takes minutes.
@@ -71,7 +71,7 @@ def jobs(options: Options) -> list[Job]:
             "1 thread", lambda: "same bytes", figure="busiest", bar=1.6, prepare=lambda: bench.objective(STATES)),
         Job("search of label paths", bench.search, bench.viterbi, "Viterbi over states", bench.certified,
             figure="processor", bar=0.25, prepare=lambda: bench.model),
-        Job("labelling columns", lambda: bench.label("label"), lambda: bench.label("viterbi"), "best hidden path",
+        Job("labeling columns", lambda: bench.label("label"), lambda: bench.label("viterbi"), "best hidden path",
             bench.quality, figure="processor", bar=1 / 1.5, prepare=lambda: bench.model),
     ]  # fmt: skip
 

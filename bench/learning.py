@@ -83,7 +83,7 @@ def _noisy(word: str, draw: random.Random) -> str:
 
 
 def _em(machine: fst.Fst, pairs: list[tuple[str, str]], threads: int) -> Callable[[], Any]:
-    """Two sums with counts, a normalisation, and the start."""
+    """Two sums with counts, a normalization, and the start."""
     return lambda: fst.learn_weights(machine, pairs, max_iter=1, errors="skip", n_jobs=threads)
 
 

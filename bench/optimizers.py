@@ -1,4 +1,4 @@
-"""Optimisers of CRFs over problems of different shape: objective after as many iterations, and time to an objective.
+"""Optimizers of CRFs over problems of different shape: objective after as many iterations, and time to an objective.
 
 TEXTMILL_DATA=... python -m bench optimizers --repeats 1 [--quick] [--only TEXT]
 
@@ -14,7 +14,7 @@ Four kinds of rows, for every problem of bench/_crf_problems.py, all on one thre
     PROBLEM/10, OWL-QN, VARIANT         objective after 60 (100) iterations on a tenth of the problem, ours and the
                                         peer's: a ratio above 1 means that ours is lower
     PROBLEM/10, SGD | BCD               the same after 30 epochs of SGD with L1, after 10 sweeps of blocks, and the
-                                        seconds, Wapiti's with the labelling that follows each of its iterations, and
+                                        seconds, Wapiti's with the labeling that follows each of its iterations, and
                                         to Wapiti's objective by SGD
     PROBLEM/10, BCD, L1 | L2            10 sweeps of blocks and 100 iterations of OWL-QN (L1) or L-BFGS (L2), both ours
 

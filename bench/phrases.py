@@ -2,7 +2,7 @@
 
 n-grams of one to three words: raw strings to a matrix of counts, against `CountVectorizer(ngram_range=(1, 3))` with a
 regular expression that gives the same tokens; the matrices are compared cell by cell. Phrases: lists of tokens to the
-phrases by normalised PMI, against `gensim.models.Phrases`, and texts with phrases joined, against its frozen form;
+phrases by normalized PMI, against `gensim.models.Phrases`, and texts with phrases joined, against its frozen form;
 phrases, scores and texts are compared. Figures are CPU seconds of one thread.
 
     TEXTMILL_DATA=... python -m bench phrases

@@ -11,7 +11,7 @@ TEXTMILL_DATA=... python -m bench segmentation
 
 Choi's texts are parts of Brown: a model that has read Brown has read them, and its rows stand apart. Long texts are 1
 to 14 of 30 passages: single texts of Brown, declarations in five languages, reviews, abstracts, one with the errors of
-a bad scan and one table. No method has seen them: nothing is learnt beforehand.
+a bad scan and one table. No method has seen them: nothing is learned beforehand.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 TEXTMILL_DATA=... python -m bench segments [--quick] [--only TEXT]
 
 CRFsuite has tags and the token tests that `CRF` has by default, as attributes. One pass is objective and gradient at
-random weights. Labelling goes from columns to tags, features included on both sides; CRFsuite's are made in Python, as
+random weights. Labeling goes from columns to tags, features included on both sides; CRFsuite's are made in Python, as
 its users make them. Memory is that of a process of its own. `bench/_segment_quality.py` has the quality of systems.
 """
 
@@ -46,8 +46,8 @@ def jobs(options: Options) -> list[Job]:
             lambda: "same bytes", figure="busiest", bar=1.6, prepare=lambda: passes(filtered(), 2)),
         Job("recursions, factored, all candidates", lambda: recursion(options, size, False),
             lambda: recursion(options, size, True), "packed", figure="returned", bar=2.5),
-        Job("labelling, tokens from columns to tags", lambda: labelling(train(), test()),
-            lambda: crfsuite_labelling(train(), test()), "CRFsuite", figure="returned", bar=2.0),
+        Job("labeling, tokens from columns to tags", lambda: labeling(train(), test()),
+            lambda: crfsuite_labeling(train(), test()), "CRFsuite", figure="returned", bar=2.0),
     ]  # fmt: skip
     if not options.quick:
         found += [
@@ -128,7 +128,7 @@ def trained(key: int) -> SemiMarkovCRF:
 _PAIRS: dict[int, Any] = {}
 
 
-def labelling(train: Any, test: Any) -> float:
+def labeling(train: Any, test: Any) -> float:
     """Seconds for the test sentences."""
     _PAIRS[0] = train
     model = trained(0)
@@ -175,7 +175,7 @@ def crfsuite_tagger(key: int) -> Any:
     return tagger
 
 
-def crfsuite_labelling(train: Any, test: Any) -> float:
+def crfsuite_labeling(train: Any, test: Any) -> float:
     """Seconds of CRFsuite for the test sentences, attributes included."""
     _PAIRS[0] = train
     tagger = crfsuite_tagger(0)

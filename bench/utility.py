@@ -16,7 +16,7 @@ TEXTMILL_DATA=... python -m bench utility [--repeats 3] [--quick] [--only TEXT]
     gradient, 1 | 2 threads   processor seconds for value and gradient of F~ of 1,000,000 x 1,000 rows with 10 entries
                               each, against scikit-learn's logistic loss; of the busier of two threads against one,
                               ten times over, since the clock of a running thread moves in steps of 4 ms
-    tags, conll2002           1 - F1 of spans with maximise="f1", against Viterbi's
+    tags, conll2002           1 - F1 of spans with maximize="f1", against Viterbi's
 """
 
 from __future__ import annotations
@@ -297,6 +297,6 @@ def _tagger(options: Options) -> tuple[CRF, Any, Any]:
 
 
 @cache
-def _span_f1(options: Options, maximise: str | None) -> float:
+def _span_f1(options: Options, maximize: str | None) -> float:
     crf, X, y = _tagger(options)
-    return float(evaluate_tags(y, crf.predict(X, maximise=maximise)).f1)
+    return float(evaluate_tags(y, crf.predict(X, maximize=maximize)).f1)

@@ -9,7 +9,7 @@ TEXTMILL_DATA=... python -m bench voicemail [--repeats 5] [--quick] [--only TEXT
 
 Processor seconds. Figures of quality stand behind the table: 8,000 messages to train (background: UD English, dev),
 2,000 to test of known and of new callers (background: UD English, test; new callers have other surnames), each also
-through the recogniser channel with 23 and 35 % word errors. Generator and channel were fixed before any model was
+through the recognizer channel with 23 and 35 % word errors. Generator and channel were fixed before any model was
 measured.
 `--quick` trains on 1,000 and tests on 300.
 """

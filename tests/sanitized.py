@@ -36,7 +36,7 @@ UNFIT = {
     **dict.fromkeys(
         (
             "lm/test_leave_one_out.py::test_the_cost_is_that_of_the_document",
-            "sequence/test_decoders.py::test_hundreds_of_thousands_of_labellings_are_found_in_order",
+            "sequence/test_decoders.py::test_hundreds_of_thousands_of_labelings_are_found_in_order",
             "tasks/voicemail/test_numbers.py::test_millions_of_words_are_read_in_one_pass",
             "topics/factors/test_nmf.py::test_kl_looks_at_the_non_zeros_alone",
             "trees/test_categorical.py::test_the_groups_of_thousands_of_values_are_found",

@@ -574,7 +574,7 @@ def test_a_value_is_held_back_where_it_is_first_used_after_a_journey(monkeypatch
     monkeypatch.setattr(traffic, "time", SimpleNamespace(sleep=held_back.append))
     sent = traffic.Parcel("text", ("mark", 0.05))
     assert sent.open() == "text"
-    assert held_back == [], "it has not travelled"
+    assert held_back == [], "it has not traveled"
     arrived = pickle.loads(pickle.dumps(sent))  # noqa: S301
     assert [arrived.open(), arrived.open()] == ["text", "text"]
     assert held_back == [0.05]

@@ -36,7 +36,7 @@ class Notes:
     def __init__(self, threads: int = 3) -> None:
         self.status = "running"
         self.sent: list[SimpleNamespace] = []
-        self.cancelled: list[Future] = []
+        self.canceled: list[Future] = []
         self._threads = threads
         self.questions = 0
 
@@ -61,7 +61,7 @@ class Notes:
         return {"a": self._threads}
 
     def cancel(self, futures: Iterable[Future]) -> None:
-        self.cancelled += futures
+        self.canceled += futures
 
     @property
     def keys(self) -> list[str]:
@@ -161,21 +161,21 @@ def test_a_call_that_ends_early_cancels_what_is_not_finished_and_nothing_that_is
         tasks[1].future.status = "finished"
         tasks[2].kept = True
         tasks[3].future = None
-    assert client.cancelled == [tasks[0].future]
+    assert client.canceled == [tasks[0].future]
     assert need.future is None, "what only these needed is released"
 
 
-def test_nothing_is_cancelled_where_the_client_is_closed_or_all_has_finished() -> None:
+def test_nothing_is_canceled_where_the_client_is_closed_or_all_has_finished() -> None:
     closed = Notes()
     with open_flight(closed) as one:
         one.start(str, 0)
         closed.status = "closed"
-    assert closed.cancelled == []
+    assert closed.canceled == []
     client = Notes()
     with open_flight(client) as one:
         one.start(str, 0).future.status = "finished"
         asked = client.questions
-    assert client.cancelled == []
+    assert client.canceled == []
     assert client.questions == asked, "there is nothing to ask for"
 
 

@@ -235,7 +235,7 @@ def test_bags_give_their_terms_back() -> None:
     assert features.inverse_transform(features.transform([{"year": -2}])) == [{"year": -2.0}]
 
 
-def test_asking_what_is_not_learnt_is_the_error_of_both_libraries() -> None:
+def test_asking_what_is_not_learned_is_the_error_of_both_libraries() -> None:
     for kind in (*TOPICS, Vocabulary, TextVectorizer, Weighting, Index):
         method = "query" if kind is Index else "transform"
         for error in (NotFittedError, DataError, TheirNotFittedError, AttributeError):

@@ -54,7 +54,7 @@ RESULTS: dict[str, tuple[Any, list[str], int]] = {  # what, its columns, its row
     "Pairs without names": (lambda: Pairs.of([(0, 1, 0.5)]), ["score", "left", "right"], 1),
     "no Pairs": (lambda: Pairs.of([]), ["score", "left", "right"], 0),
     "Clusters": (lambda: matcher().clusters(), ["cluster", "name", "canonical", "position"], 4),
-    "Neighbour rows": (lambda: matcher().query("Ann Smith", 3), ["position", "id", "name", "score"], 3),
+    "Neighbor rows": (lambda: matcher().query("Ann Smith", 3), ["position", "id", "name", "score"], 3),
     "Evaluation": (
         lambda: evaluate(names(), Gold({("a", "b"): "pos"}), "jaro"),
         ["measure", "F1", "P", "R", "pairs", "threshold", "F0.5", "F2", "AP", "held-out F1"],

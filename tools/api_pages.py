@@ -40,7 +40,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         {
             "From text to vectors": "tutorials/text-to-vectors.md",
             "Find similar documents in a million": "tutorials/similar-documents.md",
-            "how neighbours are found": "how/search.md",
+            "how neighbors are found": "how/search.md",
         },
     ),
     "fst": (

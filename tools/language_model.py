@@ -36,7 +36,7 @@ from textmill.tasks.language.records import GRAM, WORD, columns_of
 from textmill.tasks.language.relevance import entry_words
 
 ROOT = Path(__file__).parent.parent
-# File, version, SHA-256, licence and origin of each package; one with `most_words` is read only for languages that have
+# File, version, SHA-256, license and origin of each package; one with `most_words` is read only for languages that have
 # no more words in the packages before it.
 PINS = ROOT / "tools" / "language_sources.json"
 TARGET = ROOT / "src" / "textmill" / "tasks" / "language" / "languages.mill"

@@ -5,7 +5,7 @@
     python tools/long_run.py --only kills floors
 
     tests       every test, with full counts of fuzz and random tests           make test-all
-    sanitize    native code under the address and undefined-behaviour sanitizers make sanitize
+    sanitize    native code under the address and undefined-behavior sanitizers make sanitize
     kills       300 workers of a cluster killed at random moments
     mutants     100,000 damaged files for every loader
     floors      the lowest version that pyproject.toml allows of every dependency, and the tests of every day

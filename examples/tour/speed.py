@@ -42,8 +42,8 @@ def timings(documents: list[Document]) -> list[Timing]:
     texts = [document.text for document in documents]
     jobs = [
         ("scikit-learn", "count the words of the articles", _counting(texts)),
-        ("scikit-learn", "find ten articles for one question after the other", _neighbours(texts, together=False)),
-        ("scikit-learn", "find ten articles for all articles at once", _neighbours(texts, together=True)),
+        ("scikit-learn", "find ten articles for one question after the other", _neighbors(texts, together=False)),
+        ("scikit-learn", "find ten articles for all articles at once", _neighbors(texts, together=True)),
     ]
     if util.find_spec("rapidfuzz") is not None:
         jobs.append(("rapidfuzz", "compare all pairs of customers by Jaro-Winkler", _name_pairs()))
@@ -65,7 +65,7 @@ def _counting(texts: list[str]) -> Sides:
     return ours, theirs
 
 
-def _neighbours(texts: list[str], *, together: bool) -> Sides:
+def _neighbors(texts: list[str], *, together: bool) -> Sides:
     """Both search the same vectors exactly, for all of them at once or for some, one after the other."""
     from sklearn.neighbors import NearestNeighbors
 

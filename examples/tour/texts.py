@@ -34,7 +34,7 @@ def topic_boundaries(chart: Callable[..., None]) -> Callable[[Report, list[Docum
         report.heading("Where the topic changes")
         report.text(
             f"{len(parts)} articles were put one after the other, {len(reference.text)} words without a mark between "
-            f"them. Nothing was learnt beforehand; {right} of {len(reference.boundaries)} boundaries are found to the "
+            f"them. Nothing was learned beforehand; {right} of {len(reference.boundaries)} boundaries are found to the "
             f"word, in {len(cut)} segments."
         )
         report.table(

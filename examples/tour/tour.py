@@ -232,7 +232,7 @@ def show_topics(report: Report, documents: list[Document], folder: Path) -> None
     report.heading("Topics")
     report.text(
         f"Non-negative factors of the {len(texts)} English articles. {words.removed_['stop_words']['types']} function "
-        f"words, such as {', '.join(words.stop_words_[:6])}, were recognised from the articles themselves and left "
+        f"words, such as {', '.join(words.stop_words_[:6])}, were recognized from the articles themselves and left "
         "out. The subjects of the articles are not shown to the model. Coherence (C_v) says how much more often the "
         "words of a topic meet than chance would have it."
     )
@@ -422,7 +422,7 @@ def show_tagger(report: Report, documents: list[Document], folder: Path) -> None
 
 
 def show_transducers(report: Report, documents: list[Document], folder: Path) -> None:
-    """A lexicon as a graph, and misspelt words corrected by composing it with what goes wrong in typing."""
+    """A lexicon as a graph, and misspelled words corrected by composing it with what goes wrong in typing."""
     from math import log
 
     from textmill import fst
@@ -461,7 +461,7 @@ def show_transducers(report: Report, documents: list[Document], folder: Path) ->
         (word, ", ".join(f"{answer} ({cost:.1f})" for answer, cost in answers))
         for word, answers in zip(typed, fst.apply(corrector, typed, k=3), strict=True)
     ]
-    report.table(["typed", "meant (cost)"], answers, caption="Misspelt words and the words that were meant")
+    report.table(["typed", "meant (cost)"], answers, caption="Misspelled words and the words that were meant")
     some = [pair for pair in pairs if pair[0].startswith(("weat", "whe"))]
     figure = fst.to_svg(fst.optimize(fst.string_map(some)), token_type="utf8", precision=2)
     report.figure(figure, caption=f"Part of the lexicon: {', '.join(word for word, _, _ in some)}")

@@ -24,7 +24,7 @@ def show_workbench(report: Report, documents: list[Document], folder: Path) -> N
     except ModuleNotFoundError:
         report.text("This stop needs a web server; pip install 'textmill[web]' brings one.")
         return
-    app = create_app(Settings((str(folder / "similar.mill"),), judgements=str(folder / "judgements.sqlite")))
+    app = create_app(Settings((str(folder / "similar.mill"),), judgments=str(folder / "judgments.sqlite")))
     answer = asyncio.run(_asked(app, "/api/v1/search", urlencode({"text": QUESTION, "k": 3})))
     neighbors = answer["methods"][0]["neighbors"]
     report.text(

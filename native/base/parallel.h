@@ -56,7 +56,7 @@ template <class Sum, class F>
 void parallel_sum(std::size_t items, std::size_t threads, Sum& total, F&& body) {
   std::vector<Sum> lane(kLanes, Sum::zero_like(total));
   parallel_for(kLanes, threads, [&](std::size_t l) {
-    Sum sum = std::move(lane[l]);  // off the cache line of its neighbours
+    Sum sum = std::move(lane[l]);  // off the cache line of its neighbors
     for (std::size_t i = items * l / kLanes; i < items * (l + 1) / kLanes; ++i) body(i, sum);
     lane[l] = std::move(sum);
   });

@@ -19,7 +19,7 @@
 // real numbers are no use, in functions too long to be inlined into one lambda. It is included once for each instruction
 // set, under #pragma GCC target, and chooses by simd() as with_packs() does.
 //
-// A pack's arithmetic is lane by lane, so what a lane holds never depends on its neighbours. Sums over lanes differ in
+// A pack's arithmetic is lane by lane, so what a lane holds never depends on its neighbors. Sums over lanes differ in
 // their last bits between instruction sets, never between runs or thread counts on one.
 #pragma once
 

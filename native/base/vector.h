@@ -1,4 +1,4 @@
-// Arithmetic of optimisers on vectors of parameters, each function one pass over memory, in the calling thread.
+// Arithmetic of optimizers on vectors of parameters, each function one pass over memory, in the calling thread.
 //
 //   pg_i       = g_i + l1_i sign(theta_i) if theta_i != 0, else g_i - clamp(g_i, -l1_i, l1_i)         pseudo-gradient
 //   align      d_i <- 0 where d_i pg_i >= 0 and l1_i > 0 (and theta_i = 0)

@@ -193,7 +193,7 @@ nb::list sentence_spans(nb::str text, const std::vector<nb::str>& abbreviations)
 }  // namespace
 
 void bind_corpus(nb::module_& m) {
-  nb::class_<corpus::WordRules>(m, "WordRules", "How words are cut and normalised.")
+  nb::class_<corpus::WordRules>(m, "WordRules", "How words are cut and normalized.")
       .def(
           "__init__",
           [](corpus::WordRules* self, bool fold, const std::string& digits, unsigned keep, unsigned split,

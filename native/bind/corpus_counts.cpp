@@ -355,7 +355,7 @@ nb::tuple merge_runs(const std::vector<std::string>& paths, const Terms* stop_wo
 }  // namespace
 
 void bind_corpus_counts(nb::module_& m) {
-  nb::class_<Pairs>(m, "PairCounter", "Counts of neighbouring tokens.")
+  nb::class_<Pairs>(m, "PairCounter", "Counts of neighboring tokens.")
       .def(nb::init<nb::list>(), "connectors"_a)
       .def("__len__", &Pairs::size)
       .def("count", &Pairs::count, "documents"_a, "rules"_a.none(), nb::kw_only(), "threads"_a, "first"_a,

@@ -212,10 +212,10 @@ AnyLazy replace(const std::vector<std::pair<std::int64_t, const AnyLazy*>>& mach
   }
   return joined(parts, [&](auto& pointers) {
     using P = typename std::decay_t<decltype(pointers)>::value_type;
-    std::vector<std::pair<std::int32_t, P>> labelled;
+    std::vector<std::pair<std::int32_t, P>> labeled;
     for (std::size_t i = 0; i < pointers.size(); ++i)
-      labelled.emplace_back(static_cast<std::int32_t>(machines[i].first), pointers[i]);
-    return fst::lazy_replace(std::move(labelled), options, bytes(limit));
+      labeled.emplace_back(static_cast<std::int32_t>(machines[i].first), pointers[i]);
+    return fst::lazy_replace(std::move(labeled), options, bytes(limit));
   });
 }
 

@@ -163,7 +163,7 @@ void bind_fst_operations(nb::module_& m) {
       return pairs;
     };
     const Pairs input = checked(from), output = checked(to);
-    return with(a, [&](const auto& x) { return knowing(fst::relabel(x, input, output), fst::relabelled(x.known())); });
+    return with(a, [&](const auto& x) { return knowing(fst::relabel(x, input, output), fst::relabeled(x.known())); });
   });
   m.def("sort_arcs", [](const AnyMachine& a, bool output) {
     return with(a, [&](const auto& x) { return any(fst::sort_arcs(x, output)); });

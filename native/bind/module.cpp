@@ -58,7 +58,7 @@ NB_MODULE(_native, m) {
   textmill::bind::bind_trees(trees);
   textmill::bind::bind_grammar(trees);
   textmill::bind::bind_transfer(trees);
-  nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbours.");
+  nanobind::module_ vectors = m.def_submodule("vectors", "Weights of terms, distances of rows, nearest neighbors.");
   textmill::bind::bind_vectors(vectors);
   textmill::bind::bind_search(vectors);
 }

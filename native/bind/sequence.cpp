@@ -253,14 +253,14 @@ void conditionals(std::size_t labels, In<std::int64_t, 1> offsets, const Tests& 
   sequence::conditionals(d.layout, d.weights, d.input, view(out), threads);
 }
 
-// Labelled sequences whose arrays stay alive with it.
+// Labeled sequences whose arrays stay alive with it.
 struct Training {
   In<std::int64_t, 1> offsets;
   Tests unigram, bigram;
   In<std::int32_t, 1> labels;
   std::optional<In<double, 1>> weights;
   Labels owner;
-  sequence::Labelled data;
+  sequence::Labeled data;
   sequence::Groups groups;
 };
 
@@ -307,7 +307,7 @@ using StepState = std::tuple<double, double, double>;  // step, penalty, decay
 std::tuple<double, StepState> sgd_steps(Training& training, In<std::int64_t, 1> order, Out<double, 1> w,
                                         Out<double, 1> q, Out<double, 1> seen, const StepState& state, double eta0,
                                         double alpha, double l1, double l2) {
-  const sequence::Labelled& data = training.data;
+  const sequence::Labeled& data = training.data;
   check_order(training, order);
   const std::size_t size = data.layout.size();
   require(w.size() == size && (q.size() == size || (l1 == 0.0 && q.size() == 0)), "there must be ", size,
@@ -382,7 +382,7 @@ void bind_sequence(nb::module_& m) {
       .def("violations", &violations, "theta"_a, "support"_a, "threshold"_a, "gradient"_a.noconvert(), "threads"_a,
            "The value, and features outside the support with a large gradient, and their gradients.")
       .def("marginals", &marginals, "theta"_a, "support"_a.none(), "probabilities"_a.noconvert(), "log_z"_a.noconvert(),
-           "threads"_a, "Fill the probabilities of labels and the log of every normaliser.")
+           "threads"_a, "Fill the probabilities of labels and the log of every normalizer.")
       .def("zero_rate", &zero_rate, "theta"_a, "support"_a.none(), "Share of zero scores of pairs of labels.")
       .def(
           "sizes", [](const Held& h) { return h.problem->sizes(); },
@@ -395,7 +395,7 @@ void bind_sequence(nb::module_& m) {
         "scores"_a.noconvert(), "threads"_a, "Fill the best labels and their scores.");
   m.def("best_labels", &best_labels, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(),
         nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalized"_a, "n"_a, "threads"_a,
-        "The n best labellings of every sequence with their scores, and log Z.");
+        "The n best labelings of every sequence with their scores, and log Z.");
   m.def("label_probabilities", &label_probabilities, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a,
         "support"_a.none(), nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalized"_a,
         "probabilities"_a.noconvert(), "log_z"_a.noconvert(), "threads"_a,
@@ -403,7 +403,7 @@ void bind_sequence(nb::module_& m) {
   m.def("conditionals", &conditionals, "labels"_a, "offsets"_a, "unigram"_a, "bigram"_a, "theta"_a, "support"_a.none(),
         nb::kw_only(), "allowed"_a.none(), "transitions"_a.none(), "normalized"_a, "out"_a.noconvert(), "threads"_a,
         "Fill the probabilities of labels given the labels before them.");
-  nb::class_<Training>(m, "Training", "Labelled sequences for training one at a time.")
+  nb::class_<Training>(m, "Training", "Labeled sequences for training one at a time.")
       .def("sgd_steps", &sgd_steps, "order"_a, "w"_a.noconvert(), "q"_a.noconvert(), "seen"_a.noconvert(), "state"_a,
            nb::kw_only(), "eta0"_a, "alpha"_a, "l1"_a, "l2"_a,
            "Stochastic gradient steps; returns the loss met and the state.")

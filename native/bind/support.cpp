@@ -131,7 +131,7 @@ nb::tuple solve_cached(Offsets offsets, Ids indices, Reals values, const Design&
 }
 
 std::tuple<double, double> tube_pass(Offsets offsets, Ids indices, Reals values, Reals target, Reals square,
-                                     double cost, double tube, double centre, double rate, std::uint64_t seed,
+                                     double cost, double tube, double center, double rate, std::uint64_t seed,
                                      double total, Out<double, 1> dual, Out<double, 1> w) {
   const Rows x = checked_rows(offsets, indices, values, w.size());
   require(target.size() == x.rows && square.size() == x.rows && dual.size() == x.rows, "target, square and dual need ",
@@ -139,7 +139,7 @@ std::tuple<double, double> tube_pass(Offsets offsets, Ids indices, Reals values,
   require(cost > 0.0 && tube >= 0.0 && rate >= 0.0, "cost must be above 0, tube and rate at least 0");
   nb::gil_scoped_release nogil;
   const double worst =
-      linear::tube_pass(x, view(target), view(square), {cost, tube, centre, rate}, seed, view(dual), view(w), total);
+      linear::tube_pass(x, view(target), view(square), {cost, tube, center, rate}, seed, view(dual), view(w), total);
   return {worst, total};
 }
 
@@ -159,7 +159,7 @@ void bind_support(nb::module_& m) {
         "upper"_a, "tube"_a, "tolerance"_a, "max_steps"_a, "rows_held"_a, "dual"_a.noconvert(), "slope"_a.noconvert(),
         "One support vector problem whose matrix is made row by row: intercept, objective, violation, steps.");
   m.def("tube_pass", &tube_pass, "offsets"_a, "indices"_a, "values"_a, "target"_a, "square"_a, "cost"_a, "tube"_a,
-        "centre"_a, "rate"_a, "seed"_a, "total"_a, "dual"_a.noconvert(), "w"_a.noconvert(),
+        "center"_a, "rate"_a, "seed"_a, "total"_a, "dual"_a.noconvert(), "w"_a.noconvert(),
         "One pass of dual coordinate descent for linear regression; returns the worst slope and the sum of the dual.");
 }
 

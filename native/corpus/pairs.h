@@ -1,4 +1,4 @@
-// Counting pairs of neighbouring tokens: which words follow which, with the connectors between them.
+// Counting pairs of neighboring tokens: which words follow which, with the connectors between them.
 //
 // Connectors (of, the) are no words here: the pair of "bank of america" is (bank, "of", america), and no pair begins or
 // ends with one. Pairs do not cross the ends of documents. Documents are cut into chunks by their length; each chunk is

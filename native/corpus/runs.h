@@ -1,4 +1,4 @@
-// The tokens of one document as one array of bytes, with one byte between neighbours: phrases and n-grams are slices of it.
+// The tokens of one document as one array of bytes, with one byte between neighbors: phrases and n-grams are slices of it.
 //
 //   new_york_is_large        tokens new, york, is, large
 //   new_york is large        after joining the phrase new_york

@@ -12,21 +12,21 @@
 namespace textmill::fst {
 namespace {
 
-// What can be told of a state from its surroundings: hashes of labels and of the hashes of neighbours, as many rounds
+// What can be told of a state from its surroundings: hashes of labels and of the hashes of neighbors, as many rounds
 // deep as they tell more states apart. With delta, of rounded weights too.
 template <class W>
-std::vector<std::uint64_t> colours(const Automaton<W>& machine, const Values<W>& k, std::optional<double> delta) {
+std::vector<std::uint64_t> colors(const Automaton<W>& machine, const Values<W>& k, std::optional<double> delta) {
   constexpr std::size_t kMostVisits = 200'000'000;
   const auto hash = [&](const W& w) { return delta ? k.hash(k.quantize(w, *delta)) : 0; };
-  std::vector<std::uint64_t> colour(machine.states()), finer(machine.states()), incoming(machine.states());
+  std::vector<std::uint64_t> color(machine.states()), finer(machine.states()), incoming(machine.states());
   for (std::int32_t s = 0; s < machine.states(); ++s)
-    colour[s] = join(machine.arcs(s).size() + hash(machine.final(s)), machine.is_final(s) + 2 * (s == machine.start()));
+    color[s] = join(machine.arcs(s).size() + hash(machine.final(s)), machine.is_final(s) + 2 * (s == machine.start()));
   std::size_t rounds = kMostVisits / (machine.arcs() + machine.states() + 1), classes = 0;
   for (std::vector<std::uint64_t> sorted; rounds-- > 0;) {
-    sorted = colour;
+    sorted = color;
     std::ranges::sort(sorted);
     const auto count = static_cast<std::size_t>(std::ranges::unique(sorted).begin() - sorted.begin());
-    if (count == classes || count == colour.size()) break;
+    if (count == classes || count == color.size()) break;
     classes = count;
     std::ranges::fill(incoming, 0);
     for (std::int32_t s = 0; s < machine.states(); ++s) {
@@ -35,14 +35,14 @@ std::vector<std::uint64_t> colours(const Automaton<W>& machine, const Values<W>&
         const std::uint64_t labels =
             std::uint64_t{static_cast<std::uint32_t>(arc.ilabel)} << 32 | static_cast<std::uint32_t>(arc.olabel);
         const std::uint64_t weight = hash(arc.weight);
-        sum += join(labels + weight, colour[arc.nextstate]);
-        incoming[arc.nextstate] += join(labels + weight + 1, colour[s]);
+        sum += join(labels + weight, color[arc.nextstate]);
+        incoming[arc.nextstate] += join(labels + weight + 1, color[s]);
       }
       finer[s] = sum;
     }
-    for (std::int32_t s = 0; s < machine.states(); ++s) colour[s] = join(colour[s], join(finer[s], incoming[s]));
+    for (std::int32_t s = 0; s < machine.states(); ++s) color[s] = join(color[s], join(finer[s], incoming[s]));
   }
-  return colour;
+  return color;
 }
 
 }  // namespace
@@ -63,10 +63,10 @@ bool equal(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k, dou
 
 namespace {
 
-// Pairs states from the start on; arcs that labels, colours and weights do not tell apart are paired as they come.
+// Pairs states from the start on; arcs that labels, colors and weights do not tell apart are paired as they come.
 template <class W>
 bool pairs_up(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k, double delta,
-              const std::vector<std::uint64_t>& colour_a, const std::vector<std::uint64_t>& colour_b) {
+              const std::vector<std::uint64_t>& color_a, const std::vector<std::uint64_t>& color_b) {
   std::vector<std::int32_t> pair(a.states(), kNoState), back(b.states(), kNoState), queue;
   const auto unite = [&](std::int32_t s, std::int32_t t) {
     if (pair[s] == t && back[t] == s) return true;
@@ -77,7 +77,7 @@ bool pairs_up(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k, 
     return true;
   };
   unite(a.start(), b.start());
-  const auto sorted = [&](const Automaton<W>& machine, std::int32_t s, const std::vector<std::uint64_t>& colour,
+  const auto sorted = [&](const Automaton<W>& machine, std::int32_t s, const std::vector<std::uint64_t>& color,
                           const std::vector<std::int32_t>& paired, bool forward) {
     std::vector<Arc<W>> arcs(machine.arcs(s).begin(), machine.arcs(s).end());
     const auto number = [&](std::int32_t next) {
@@ -86,7 +86,7 @@ bool pairs_up(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k, 
     std::stable_sort(arcs.begin(), arcs.end(), [&](const Arc<W>& x, const Arc<W>& y) {
       if (x.ilabel != y.ilabel) return x.ilabel < y.ilabel;
       if (x.olabel != y.olabel) return x.olabel < y.olabel;
-      if (colour[x.nextstate] != colour[y.nextstate]) return colour[x.nextstate] < colour[y.nextstate];
+      if (color[x.nextstate] != color[y.nextstate]) return color[x.nextstate] < color[y.nextstate];
       const auto hx = k.hash(k.quantize(x.weight, delta)), hy = k.hash(k.quantize(y.weight, delta));
       if (hx != hy) return hx < hy;
       return number(x.nextstate) < number(y.nextstate);  // those that have their partners already, by these
@@ -96,7 +96,7 @@ bool pairs_up(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k, 
   for (std::size_t i = 0; i < queue.size(); ++i) {
     const std::int32_t s = queue[i], t = pair[s];
     if (!k.approx(a.final(s), b.final(t), delta) || a.arcs(s).size() != b.arcs(t).size()) return false;
-    const auto x = sorted(a, s, colour_a, pair, true), y = sorted(b, t, colour_b, back, false);
+    const auto x = sorted(a, s, color_a, pair, true), y = sorted(b, t, color_b, back, false);
     for (std::size_t j = 0; j < x.size(); ++j)
       if (x[j].ilabel != y[j].ilabel || x[j].olabel != y[j].olabel || !k.approx(x[j].weight, y[j].weight, delta) ||
           !unite(x[j].nextstate, y[j].nextstate))
@@ -117,8 +117,8 @@ bool isomorphic(const Automaton<W>& a, const Automaton<W>& b, const Values<W>& k
     return pairs_up(a, b, k, delta, none, none);
   }
   // weights help to tell states apart, but equal ones may be rounded differently: then labels alone have to do
-  if (delta > 0.0 && pairs_up(a, b, k, delta, colours(a, k, delta), colours(b, k, delta))) return true;
-  return pairs_up(a, b, k, delta, colours(a, k, std::nullopt), colours(b, k, std::nullopt));
+  if (delta > 0.0 && pairs_up(a, b, k, delta, colors(a, k, delta), colors(b, k, delta))) return true;
+  return pairs_up(a, b, k, delta, colors(a, k, std::nullopt), colors(b, k, std::nullopt));
 }
 
 template <class S>
@@ -130,7 +130,7 @@ bool equivalent(const Machine<S>& a, const Machine<S>& b, double delta) {
       fail("equivalence is decided for acceptors; encode the labels of transducers first, or compare random paths");
     if (!is(*machine, no_epsilons)) fail("equivalence is decided for machines without epsilons; remove them first");
     if (!is(*machine, ideterministic))
-      fail("equivalence is decided for deterministic machines; determinise them first, or compare random paths");
+      fail("equivalence is decided for deterministic machines; determinize them first, or compare random paths");
   }
   Machine<S> pushed[2] = {connect(a), connect(b)};
   if (pushed[0].start() == kNoState || pushed[1].start() == kNoState) return pushed[0].start() == pushed[1].start();

@@ -276,7 +276,7 @@ Machine<S> difference(const Machine<S>& a, const Machine<S>& b, const ComposeOpt
          has & not_acceptor ? "a transducer; project it first"
          : has & epsilons   ? "not free of epsilons; remove them first"
          : has & weighted   ? "weighted; remove its weights first"
-                            : "not deterministic; determinise it first");
+                            : "not deterministic; determinize it first");
   }
   // complement of b: what it does not read leads to a state that takes everything
   const auto used = [&](std::int32_t label) {

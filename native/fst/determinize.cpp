@@ -53,7 +53,7 @@ Machine<S> determinize(const Machine<S>& machine, const DeterminizeOptions& opti
   const S& k = machine.semiring();
   if (machine.start() == kNoState) return Machine<S>(k);
   if (!k.left())
-    fail("determinisation needs weights that distribute from the left; those of ", std::string(k.name()),
+    fail("determinization needs weights that distribute from the left; those of ", std::string(k.name()),
          " do not, reverse the machine first");
   const bool pruned = worst || options.kept_states != kMostStates;
   if (pruned && !k.path())

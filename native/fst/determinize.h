@@ -1,4 +1,4 @@
-// Determinisation: an equivalent machine in which no state has two arcs with the same input label.
+// Determinization: an equivalent machine in which no state has two arcs with the same input label.
 //
 // Weighted subset construction. A state is a set of (state, output still to be written, weight still to be paid). On
 // label a, from all elements (q, z, r) and arcs (q, a:o, w, q'): r w and z o; what all have in common goes on the new

@@ -151,7 +151,7 @@ class Determinizer {
   }
   void check_size() const {
     if (begin_.size() - 1 > options_.most_states)
-      fail("determinisation has made more than ", options_.most_states,
+      fail("determinization has made more than ", options_.most_states,
            " states; raise max_states, or prune the machine first");
   }
 
@@ -164,12 +164,12 @@ class Determinizer {
   }
 
   [[noreturn]] void undecided(std::size_t q, std::size_t count, const char* what) const {
-    fail("the machine cannot be determinised: after the input ", spelled(string_to(q)), " more than ", count, what);
+    fail("the machine cannot be determinized: after the input ", spelled(string_to(q)), " more than ", count, what);
   }
 
   void reject(const std::string& example) const {
     if (!example.empty())
-      fail("the machine cannot be determinised: ", example,
+      fail("the machine cannot be determinized: ", example,
            "; push or round the weights, or pass weight= to keep only the best paths");
   }
 
@@ -268,7 +268,7 @@ class Determinizer {
     for (Element& element : pending_) {
       element.weight = k_.divide(element.weight, common, Side::left);
       if (!k_.member(element.weight))
-        fail("weights of ", std::string(k_.name()), " cannot be divided, so the machine cannot be determinised");
+        fail("weights of ", std::string(k_.name()), " cannot be divided, so the machine cannot be determinized");
     }
     if constexpr (std::same_as<Weight, Dynamic::Weight>) {
       if (!k_.right()) keep_apart();
@@ -405,12 +405,12 @@ class Determinizer {
     final_outputs_.push_back({element.output, w});
   }
   // Of several outputs at one end each is read behind a label of its own, the empty one too, if labels tell them apart.
-  bool all_labelled() const {
+  bool all_labeled() const {
     return final_outputs_.size() > 1 && (options_.subsequential_label != 0 || options_.increment_subsequential);
   }
   Weight plain_final() const {
     for (const auto& [output, weight] : final_outputs_)
-      if (output == 0 && !all_labelled()) return weight;
+      if (output == 0 && !all_labeled()) return weight;
     return k_.zero();
   }
   // An arc for each output that is left, short ones first; the states behind it are shared by all that have the same
@@ -419,7 +419,7 @@ class Determinizer {
     sort_by_output(final_outputs_, pool_);
     std::int32_t label = options_.subsequential_label;
     for (const auto& [output, weight] : final_outputs_) {
-      if (output == 0 && !all_labelled()) continue;
+      if (output == 0 && !all_labeled()) continue;
       out_.push(
           {label, output == 0 ? 0 : pool_[output][0], weight, -2 - chain(output == 0 ? 0 : pool_.suffix(output, 1))});
       if (!options_.increment_subsequential) continue;

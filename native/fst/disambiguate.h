@@ -3,7 +3,7 @@
 // A state is (q, rivals of q): the states p that the same string leads to and from which some string leads to the end as it
 // does from q, each with the weight that it is ahead or behind. An arc to q' is kept unless a rival, or another arc of q,
 // reaches q' by the same label with a better weight; of final rivals only the best ends. Ties go to the smaller state and the
-// earlier arc. Unlike determinisation it does not need equal weights on cycles of states that share no future.
+// earlier arc. Unlike determinization it does not need equal weights on cycles of states that share no future.
 // Reference: Mohri & Riley (2014), On the disambiguation of weighted automata.
 #pragma once
 

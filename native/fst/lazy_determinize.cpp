@@ -20,7 +20,7 @@ class Determined final : public Cached<W> {
   std::int32_t compute_start() override { return a_->start() == kNoState ? kNoState : 2 * subsets_.begin(a_->start()); }
   std::int32_t count() override {
     const std::size_t most = 2 * std::max(subsets_.subsets(), subsets_.ends());
-    if (most > kMostStates) fail("determinisation has made more than 1,073,741,823 states");
+    if (most > kMostStates) fail("determinization has made more than 1,073,741,823 states");
     return static_cast<std::int32_t>(most);
   }
   void compute(std::int32_t q, Assembly<W>& out) override {
@@ -45,7 +45,7 @@ LazyPointer<W> lazy_determinize(LazyPointer<W> a, const DeterminizeOptions& opti
                                 std::size_t limit) {
   const Ring<W>& k = a->ring();
   if (!k.left())
-    fail("determinisation needs weights that distribute from the left; those of ", k.name(),
+    fail("determinization needs weights that distribute from the left; those of ", k.name(),
          " do not, reverse the machine first");
   if (transducer && options.outputs == Outputs::best && !k.path())
     fail("keeping the lighter output needs the path property, which ", k.name(), " has not; convert to 'tropical'");

@@ -1,4 +1,4 @@
-// The labels of machines that are to be composed, made ready: sorted, relabelled, numbered for look-ahead. Of a whole
+// The labels of machines that are to be composed, made ready: sorted, relabeled, numbered for look-ahead. Of a whole
 // machine at once, of a lazy one state by state.
 #pragma once
 
@@ -25,7 +25,7 @@ LazyPointer<W> sorted(const LazyPointer<W>& a, bool output, std::size_t limit) {
   return std::make_shared<Leaf<W>>(a->ring_pointer(), std::make_shared<Automaton<W>>(sort_arcs(*a->whole(), output)));
 }
 template <class W>
-LazyPointer<W> relabelled(const LazyPointer<W>& a, const Pairs& input, const Pairs& output, std::size_t limit) {
+LazyPointer<W> relabeled(const LazyPointer<W>& a, const Pairs& input, const Pairs& output, std::size_t limit) {
   if (!a->whole()) return lazy_relabel<W>(a, input, output, limit);
   return std::make_shared<Leaf<W>>(
       a->ring_pointer(), std::make_shared<Automaton<W>>(relabel(*a->whole(), LabelPairs(input), LabelPairs(output))));
@@ -78,7 +78,7 @@ Reachability number_labels(LazyPointer<W>& a, LazyPointer<W>& b, Specials& speci
     input.emplace_back(*special, ++next);
     *special = next;
   }
-  a = relabelled(a, {}, pairs, limit);
+  a = relabeled(a, {}, pairs, limit);
   b = numbered(b, input, static_cast<std::int32_t>(n + 1), limit);
   return reach;
 }
@@ -90,7 +90,7 @@ LazyPointer<W> with_epsilons(const LazyPointer<W>& a, const std::vector<std::int
   if (labels.empty()) return a;
   Pairs pairs;
   for (const std::int32_t label : labels) pairs.emplace_back(label, 0);
-  return output ? relabelled(a, {}, pairs, limit) : relabelled(a, pairs, {}, limit);
+  return output ? relabeled(a, {}, pairs, limit) : relabeled(a, pairs, {}, limit);
 }
 
 }  // namespace textmill::fst

@@ -179,9 +179,9 @@ class Projected final : public Shifted<W> {
 using LabelMap = std::unordered_map<std::int32_t, std::int32_t>;
 
 template <class W>
-class Relabelled final : public Shifted<W> {
+class Relabeled final : public Shifted<W> {
  public:
-  Relabelled(LazyPointer<W> a, LabelMap input, LabelMap output, std::int32_t other, std::size_t limit)
+  Relabeled(LazyPointer<W> a, LabelMap input, LabelMap output, std::int32_t other, std::size_t limit)
       : Shifted<W>(a, 0, limit), input_(std::move(input)), output_(std::move(output)), other_(other) {
     this->set_sorted(input_.empty() && a->sorted(false), output_.empty() && a->sorted(true));
   }
@@ -368,8 +368,8 @@ template <class W>
 LazyPointer<W> lazy_relabel(LazyPointer<W> a, std::span<const std::pair<std::int32_t, std::int32_t>> input,
                             std::span<const std::pair<std::int32_t, std::int32_t>> output, std::size_t limit,
                             std::int32_t other_input) {
-  return std::make_shared<Relabelled<W>>(std::move(a), LabelMap(input.begin(), input.end()),
-                                         LabelMap(output.begin(), output.end()), other_input, limit);
+  return std::make_shared<Relabeled<W>>(std::move(a), LabelMap(input.begin(), input.end()),
+                                        LabelMap(output.begin(), output.end()), other_input, limit);
 }
 template <class W>
 LazyPointer<W> lazy_sort(LazyPointer<W> a, bool output, std::size_t limit) {

@@ -11,7 +11,7 @@
 // Growing: every state has a stretch of the arc array with some room; the last stretch grows in place, another one moves
 // to the end with twice its room when it is full, and the array is compacted when less than half of it is in use. So
 // machines that are made state by state, as all operations do, have no gaps, and adding arcs anywhere stays O(1)
-// amortised.
+// amortized.
 #pragma once
 
 #include <algorithm>

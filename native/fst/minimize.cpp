@@ -225,7 +225,7 @@ Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeter
   const bool deterministic = is(machine, ideterministic);
   if (!deterministic && !allow_nondeterministic)
     fail(
-        "the machine is not deterministic; determinise it first, or pass allow_nondet=True to make it smaller without");
+        "the machine is not deterministic; determinize it first, or pass allow_nondet=True to make it smaller without");
   std::optional<Machine<S>> changed;
   const Machine<S>* from = &machine;
   if (!connected(machine)) from = &changed.emplace(connect(machine));

@@ -1,7 +1,7 @@
-// Minimisation: the smallest machine of its kind, by merging states that cannot be told apart.
+// Minimization: the smallest machine of its kind, by merging states that cannot be told apart.
 //
 //   acceptors     weights are pushed to the start, arcs become single labels for (label, weight), equivalent states merge
-//   transducers   outputs are pushed too, as strings; arcs are (input, output string, weight); strings are spelt out again
+//   transducers   outputs are pushed too, as strings; arcs are (input, output string, weight); strings are spelled out again
 //
 // The least number of states is reached for deterministic machines; others become smaller (bisimulation) if asked for.
 // Weights that differ by less than delta are one label; the machine keeps those of the states that are kept, which are
@@ -13,7 +13,7 @@
 
 namespace textmill::fst {
 
-// With `strings` the output strings of arcs are not spelt out but numbered: the result writes the numbers, and *strings,
+// With `strings` the output strings of arcs are not spelled out but numbered: the result writes the numbers, and *strings,
 // a machine of loops at one state, reads a number and writes its string. The two composed are equivalent to the machine.
 template <class S>
 Machine<S> minimize(const Machine<S>& machine, double delta, bool allow_nondeterministic,

@@ -31,7 +31,7 @@ class Search {
   void run(std::span<const std::int32_t> word, std::vector<Answer>& answers) {
     word_ = word;
     answers_ = &answers;
-    spelt_.clear();
+    spelled_.clear();
     const int k = options_.max_edits;
     Row first;
     first.cells.fill(kFar);
@@ -45,7 +45,7 @@ class Search {
   }
 
  private:
-  // cells[j - depth + max_edits]: edits between the spelt string and the first j letters of the word
+  // cells[j - depth + max_edits]: edits between the spelled string and the first j letters of the word
   struct Row {
     std::array<std::uint8_t, 2 * kMostEdits + 2> cells;
   };
@@ -65,7 +65,7 @@ class Search {
         const int j = depth - k + c;
         if (row.cells[c] == k && j >= 0 && j < length) waited[count++] = word_[j];
         // the second of two exchanged letters: its edit was counted in the row above
-        if (options_.swaps && depth > 0 && j >= 1 && j < length && above.cells[c] < k && word_[j] == spelt_.back())
+        if (options_.swaps && depth > 0 && j >= 1 && j < length && above.cells[c] < k && word_[j] == spelled_.back())
           waited[count++] = word_[j - 1];
       }
       std::sort(waited.begin(), waited.begin() + count);
@@ -93,7 +93,7 @@ class Search {
       if (j > 0) {
         best = std::min(best, row.cells[c] + (word_[j - 1] == arc.ilabel ? 0 : 1));  // the same letter, or another
         if (c > from) best = std::min(best, next.cells[c - 1] + 1);                  // one too few
-        if (options_.swaps && j > 1 && depth > 0 && word_[j - 2] == arc.ilabel && word_[j - 1] == spelt_.back())
+        if (options_.swaps && j > 1 && depth > 0 && word_[j - 2] == arc.ilabel && word_[j - 1] == spelled_.back())
           best = std::min(best, above.cells[c] + 1);
       }
       next.cells[c] = static_cast<std::uint8_t>(std::min<int>(best, kFar));
@@ -101,9 +101,9 @@ class Search {
     }
     // with exchanges a row may recover through the one before
     if (least > k && !(options_.swaps && may_swap(row, depth, arc.ilabel))) return;
-    spelt_.push_back(arc.ilabel);
+    spelled_.push_back(arc.ilabel);
     visit(arc.nextstate, next, row, depth + 1, weight + arc.weight);
-    spelt_.pop_back();
+    spelled_.pop_back();
   }
 
   // Could the letter be the first of two exchanged ones?
@@ -117,7 +117,7 @@ class Search {
   }
 
   void answer(int edits, float weight) {
-    answers_->push_back({options_.edit_cost * static_cast<float>(edits) + weight, edits, spelt_});
+    answers_->push_back({options_.edit_cost * static_cast<float>(edits) + weight, edits, spelled_});
     if (answers_->size() >= 4 * options_.k + 64) {
       std::ranges::nth_element(*answers_, answers_->begin() + static_cast<std::ptrdiff_t>(options_.k), before);
       answers_->resize(options_.k);
@@ -127,7 +127,7 @@ class Search {
   const Machine<Tropical<float>>& lexicon_;
   const NearestOptions& options_;
   std::span<const std::int32_t> word_;
-  std::vector<std::int32_t> spelt_;
+  std::vector<std::int32_t> spelled_;
   std::vector<Answer>* answers_ = nullptr;
 };
 

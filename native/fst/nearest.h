@@ -3,7 +3,7 @@
 // A state of the composition is (positions of the word with the edits spent to get there, state of the lexicon). The positions
 // that fewer than max_edits + 1 edits reach lie in a band of 2 max_edits + 1 around the depth, one row of the table of edit
 // distance; the lexicon is walked depth first, and a branch ends when its row has nothing within the limit. Where the row has
-// no edit left to spend only the arcs of the letters it waits for are followed. With `swaps`, two neighbours exchanged are one
+// no edit left to spend only the arcs of the letters it waits for are followed. With `swaps`, two neighbors exchanged are one
 // edit (optimal string alignment).
 //
 // Cost: O(states reached x band) a word; nothing is allocated a state. Words are shared out to threads.

@@ -459,8 +459,8 @@ Automaton<W> factor(const Automaton<W>& machine, std::span<const std::uint32_t> 
                                                 static_cast<std::int32_t>(todo.size()));
     if (is_new) {
       if (pool[rest].size() > kMostCarried)
-        fail("the outputs cannot be spelt out: more than ", kMostCarried, " labels would have to be carried to state ",
-             s);
+        fail("the outputs cannot be spelled out: more than ", kMostCarried,
+             " labels would have to be carried to state ", s);
       todo.emplace_back(s, rest);
     }
     return at->second;
@@ -518,12 +518,12 @@ Machine<S> push(const Machine<S>& machine, const PushOptions& options) {
     trim(out);
     if (out.start() == kNoState) return out;
     StringPool pool;
-    const auto spelt = [&](const Machine<S>& from) {
+    const auto spelled = [&](const Machine<S>& from) {
       const PushedOutputs outputs = push_outputs(from, pool);
       return factor(from, outputs.arcs, {}, options.remove_affix ? 0 : outputs.prefix, pool);
     };
-    if (!options.to_final) return spelt(out);
-    return connect(reverse(spelt(reverse(out))));  // towards the end: the same on the machine turned round
+    if (!options.to_final) return spelled(out);
+    return connect(reverse(spelled(reverse(out))));  // towards the end: the same on the machine turned round
   }
   return out;
 }

@@ -47,7 +47,7 @@ inline std::uint64_t projected(std::uint64_t known, bool output) {
 }
 
 // Labels are changed, nothing else.
-inline std::uint64_t relabelled(std::uint64_t known) { return known & ~property::labels; }
+inline std::uint64_t relabeled(std::uint64_t known) { return known & ~property::labels; }
 
 // Weights are changed, and may become zero; nothing else.
 inline std::uint64_t reweighted(std::uint64_t known) {

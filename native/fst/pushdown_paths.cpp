@@ -85,7 +85,7 @@ class Balanced {
   std::vector<std::pair<std::int32_t, std::uint32_t>> path(std::uint32_t item) const {
     struct Task {
       bool is_arc;
-      std::uint32_t item, arc;  // an item to be spelt out, or an arc of its state
+      std::uint32_t item, arc;  // an item to be spelled out, or an arc of its state
     };
     std::vector<Task> tasks{{false, item, 0}};
     std::vector<std::pair<std::int32_t, std::uint32_t>> arcs;

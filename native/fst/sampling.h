@@ -1,7 +1,7 @@
 // Random paths. At a state one of its arcs, or the end if it is final, is chosen:
 //
 //   uniform     each as likely as the others
-//   log_prob    by weights as probabilities: e^-w (tropical, log), w (real), normalised at each state
+//   log_prob    by weights as probabilities: e^-w (tropical, log), w (real), normalized at each state
 //
 // To draw from the distribution that a machine defines over its paths, push its weights to the start first (log semiring).
 // Path i is a function of (seed, i).

@@ -300,7 +300,7 @@ struct SignedLog {
 };
 
 // Strings under the longest common prefix, by their numbers in a table: outputs of transducers that are pushed or
-// determinised. kInfinite is zero, 0 the empty string and one.
+// determinized. kInfinite is zero, 0 the empty string and one.
 class StringPool {
  public:
   static constexpr std::uint32_t kInfinite = std::numeric_limits<std::uint32_t>::max();

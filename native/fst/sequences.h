@@ -13,7 +13,7 @@
 
 namespace textmill::fst {
 
-// Stirs 64 bits (the finaliser of MurmurHash3).
+// Stirs 64 bits (the finalizer of MurmurHash3).
 inline std::uint64_t stir(std::uint64_t x) {
   x ^= x >> 33;
   x *= 0xFF51AFD7ED558CCDu;

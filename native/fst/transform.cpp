@@ -20,13 +20,13 @@ namespace {
 template <class W>
 void check_calls(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>& machines,
                  const std::unordered_map<std::int32_t, std::int32_t>& number, std::int32_t root) {
-  std::vector<int> colour(machines.size(), 0);  // 1: being looked at, 2: done
+  std::vector<int> color(machines.size(), 0);  // 1: being looked at, 2: done
   struct Frame {
     std::int32_t machine, state;
     std::size_t arc;
   };
   std::vector<Frame> stack{{root, 0, 0}};
-  colour[root] = 1;
+  color[root] = 1;
   while (!stack.empty()) {
     Frame& frame = stack.back();
     const Automaton<W>& machine = *machines[frame.machine].second;
@@ -39,17 +39,17 @@ void check_calls(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>
         continue;
       }
       const auto found = number.find(arcs[frame.arc++].olabel);
-      if (found != number.end() && colour[found->second] != 2) called = found->second;
+      if (found != number.end() && color[found->second] != 2) called = found->second;
     }
     if (called < 0) {
-      colour[frame.machine] = 2;
+      color[frame.machine] = 2;
       stack.pop_back();
       continue;
     }
-    if (colour[called] == 1)
+    if (color[called] == 1)
       fail("the machine of label ", machines[called].first,
            " calls itself, so it cannot be written out; make the grammar finite first");
-    colour[called] = 1;
+    color[called] = 1;
     stack.push_back({called, 0, 0});
   }
 }

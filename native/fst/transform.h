@@ -1,11 +1,11 @@
-// Transformations whose states are made as they are reached: substitution of machines for labels, synchronisation,
-// normalisation of epsilons; and maps of arcs.
+// Transformations whose states are made as they are reached: substitution of machines for labels, synchronization,
+// normalization of epsilons; and maps of arcs.
 //
 //   replace       an arc that writes a nonterminal label calls another machine: states are (where to return to, machine,
 //                 state)
 //   synchronize   (state, input still to be read, output still to be written): pairs are written as soon as both are there
 //                 (Mohri 2003, Edit-distance of weighted automata)
-//   normalize     outputs become gallic weights, epsilons are removed on the input, outputs are spelt out again: what
+//   normalize     outputs become gallic weights, epsilons are removed on the input, outputs are spelled out again: what
 //                 reads nothing then stands at the end of paths (Mohri 2002)
 #pragma once
 

@@ -101,11 +101,11 @@ Graph graph_of(const Automaton<W>& machine, ArcFilter filter) {
 
 Walk depth_first(const Graph& graph, bool accessible_only) {
   enum : std::uint8_t { fresh, open, done };
-  std::vector<std::uint8_t> colour(graph.states(), fresh);
+  std::vector<std::uint8_t> color(graph.states(), fresh);
   std::vector<std::pair<std::int32_t, std::size_t>> stack;  // state, next arc
   Walk walk;
   const auto meet = [&](std::int32_t s) {
-    colour[s] = open;
+    color[s] = open;
     record(walk, Event::discover, s, -1, -1);
     stack.emplace_back(s, graph.begin[s]);
   };
@@ -114,30 +114,30 @@ Walk depth_first(const Graph& graph, bool accessible_only) {
     while (!stack.empty()) {
       auto& [s, at] = stack.back();
       if (at == graph.begin[s + 1]) {
-        colour[s] = done;
+        color[s] = done;
         record(walk, Event::finish, s, -1, -1);
         stack.pop_back();
         continue;
       }
       const std::int32_t t = graph.next[at];
       record(walk,
-             colour[t] == fresh  ? Event::tree
-             : colour[t] == open ? Event::back
-                                 : Event::cross,
+             color[t] == fresh  ? Event::tree
+             : color[t] == open ? Event::back
+                                : Event::cross,
              s, static_cast<std::int32_t>(graph.place[at]), t);
       ++at;
-      if (colour[t] == fresh) meet(t);
+      if (color[t] == fresh) meet(t);
     }
   };
   if (graph.start != kNoState) search(graph.start);
   for (std::int32_t s = 0; !accessible_only && s < graph.states(); ++s)
-    if (colour[s] == fresh) search(s);
+    if (color[s] == fresh) search(s);
   return walk;
 }
 
 Walk by_queue(const Graph& graph, Queue queue, const std::vector<std::int32_t>& rank) {
   enum : std::uint8_t { fresh, waiting, done };
-  std::vector<std::uint8_t> colour(graph.states(), fresh);
+  std::vector<std::uint8_t> color(graph.states(), fresh);
   std::deque<std::int32_t> line;
   std::priority_queue<std::pair<std::int32_t, std::int32_t>, std::vector<std::pair<std::int32_t, std::int32_t>>,
                       std::greater<>>
@@ -145,7 +145,7 @@ Walk by_queue(const Graph& graph, Queue queue, const std::vector<std::int32_t>& 
   Walk walk;
   const bool ranked = !rank.empty();
   const auto wait = [&](std::int32_t s) {
-    colour[s] = waiting;
+    color[s] = waiting;
     ranked ? heap.emplace(rank[s], s) : static_cast<void>(line.push_back(s));
   };
   if (graph.start != kNoState) wait(graph.start);
@@ -164,15 +164,15 @@ Walk by_queue(const Graph& graph, Queue queue, const std::vector<std::int32_t>& 
     record(walk, Event::discover, s, -1, -1);
     for (std::size_t at = graph.begin[s]; at < graph.begin[s + 1]; ++at) {
       const std::int32_t t = graph.next[at];
-      const bool first = colour[t] == fresh;
+      const bool first = color[t] == fresh;
       record(walk,
-             first                  ? Event::tree
-             : colour[t] == waiting ? Event::back
-                                    : Event::cross,
+             first                 ? Event::tree
+             : color[t] == waiting ? Event::back
+                                   : Event::cross,
              s, static_cast<std::int32_t>(graph.place[at]), t);
       if (first) wait(t);
     }
-    colour[s] = done;
+    color[s] = done;
     record(walk, Event::finish, s, -1, -1);
   }
   return walk;

@@ -15,7 +15,7 @@ namespace {
 
 inline constexpr std::size_t kBlock = 1024;
 inline constexpr float kMostExponent = 40;  // of what a word says, in sums over paths
-inline constexpr double kSupport = 0.5;     // share of a threshold that makes a longer piece a part of its neighbour
+inline constexpr double kSupport = 0.5;     // share of a threshold that makes a longer piece a part of its neighbor
 
 // Words of a text with what they say, as small as it goes: a record of the table, or a row of guesses.
 struct Unit {
@@ -384,7 +384,7 @@ Sets smoothed_pieces(std::span<const float> rows, std::size_t columns, std::span
     for (const std::size_t i : {left, a.before, a.after})  // what is beside it may speak for its languages now
       if (i != kNone) enter(i);
   };
-  const auto merge = [&](std::size_t from) {  // neighbours that agree, from this part on in both directions
+  const auto merge = [&](std::size_t from) {  // neighbors that agree, from this part on in both directions
     for (bool again = true; again;) {
       again = false;
       const Part& part = parts[from];
@@ -411,7 +411,7 @@ Sets smoothed_pieces(std::span<const float> rows, std::size_t columns, std::span
     const std::size_t i = small.begin()->second;
     small.erase(small.begin());
     const Part& part = parts[i];
-    // The neighbour whose languages have more relevance inside, in the words as they are.
+    // The neighbor whose languages have more relevance inside, in the words as they are.
     double best = -1;
     std::size_t into = kNone;
     for (const std::size_t other : {part.before, part.after}) {

@@ -1,6 +1,6 @@
 // Where the language of a text changes.
 //
-// Penalised Viterbi over the languages and "unknown", with words w_t, relevances r_t(L) and a price of each change:
+// Penalized Viterbi over the languages and "unknown", with words w_t, relevances r_t(L) and a price of each change:
 //
 //   v_t(L) = r_t(L) + max(v_{t-1}(L), max_L' v_{t-1}(L') - penalty_t)
 //   r_t(unknown) = a constant for words of the dictionary, a larger one for others: letters at random resemble those of
@@ -15,10 +15,10 @@
 // of kBlock words and computed again on the way back, so memory is O(T + T N / kBlock).
 //
 // The smoothing procedure works on the rows of all words: medians of 2 h + 1 words, cuts at both edges of each local
-// minimum of each language, sets of languages whose mean reaches a threshold, merging of neighbours whose sets
-// intersect, absorption of pieces without language or shorter than `least` words into the neighbour that they speak for.
+// minimum of each language, sets of languages whose mean reaches a threshold, merging of neighbors whose sets
+// intersect, absorption of pieces without language or shorter than `least` words into the neighbor that they speak for.
 // A piece without language of `least_unknown` words or more stays, unless its words as they are reach half of the
-// threshold of a neighbour: medians hide words that stand apart.
+// threshold of a neighbor: medians hide words that stand apart.
 // Reference: Rehurek & Kolkus (2009), section on segmentation; Rabiner (1989).
 #pragma once
 

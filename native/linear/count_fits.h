@@ -1,6 +1,6 @@
 // Whole tables of count models: one distribution for every word and class, fitted in one call.
 //
-//   maximise over theta (and z)   sum_i w_i log F(x_i | n_i)  +  a log p + b log(1 - p)  +  c log z + d log(1 - z)
+//   maximize over theta (and z)   sum_i w_i log F(x_i | n_i)  +  a log p + b log(1 - p)  +  c log z + d log(1 - z)
 //
 // over the texts i of a class; for the Poisson and the negative binomial the prior of mu is a log mu - b mu. With all of
 // a, b, c, d zero this is maximum likelihood.

@@ -1,13 +1,13 @@
-// Coordinate descent on the quadratic model of a penalised logistic loss: the inner loop of a proximal Newton method.
+// Coordinate descent on the quadratic model of a penalized logistic loss: the inner loop of a proximal Newton method.
 //
-//   minimise over s      g . s + 1/2 s^T (X^T D X + l2 I) s + l1 |w + s|          over the listed columns of X
+//   minimize over s      g . s + 1/2 s^T (X^T D X + l2 I) s + l1 |w + s|          over the listed columns of X
 //
 //   for a coordinate j, with q = D X s and u = w_j + s_j:
 //     G   = g_j + l2 s_j + sum_i x_ij q_i             one gather per entry
 //     H   = sum_i x_ij^2 d_i + l2
 //     u  <- S(H u - G, l1) / H,    q <- q + (change of u) D x_j,    S: soft threshold
 //
-// A free intercept is one more column of ones that is not penalised. Keeping q = D X s instead of X s saves a second
+// A free intercept is one more column of ones that is not penalized. Keeping q = D X s instead of X s saves a second
 // gather for each entry read; X s is q / D at the end. A coordinate at 0 whose |G| is further below l1 than anything
 // was violated in the last sweep is left out until the next model.
 //
@@ -21,7 +21,7 @@
 // 2.1 times the processor time of one; lanes that meet four or eight times in it, with steps of two thirds or half the
 // size, 1.0 to 1.7 times, and did not converge on some text: the commonest words are in most rows.
 // Cost: an entry is read once per sweep, and written when its weight moves.
-// References: Yuan, Ho & Lin (2012), An improved GLMNET for L1-regularised logistic regression; Bertrand & Massias (2021),
+// References: Yuan, Ho & Lin (2012), An improved GLMNET for L1-regularized logistic regression; Bertrand & Massias (2021),
 // Anderson acceleration of coordinate descent.
 #pragma once
 

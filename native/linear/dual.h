@@ -1,6 +1,6 @@
 // Dual coordinate descent for logistic regression with an L2 penalty and two classes.
 //
-//   minimise over 0 < a_i < s_i      1 / (2 l2) |sum_i y_i a_i x_i|^2 + sum_i a_i log a_i + (s_i - a_i) log(s_i - a_i)
+//   minimize over 0 < a_i < s_i      1 / (2 l2) |sum_i y_i a_i x_i|^2 + sum_i a_i log a_i + (s_i - a_i) log(s_i - a_i)
 //
 // y_i in {-1, +1}, s_i the weight of row i, w = sum_i y_i a_i x_i / l2. A variable is kept as the margin m_i that it
 // stands for, a_i = s_i / (1 + exp(m_i)), which keeps digits near the bounds. Over one a_i the minimum is the root of

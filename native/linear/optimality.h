@@ -1,4 +1,4 @@
-// How far weights are from the conditions of optimality of a penalised loss, and which columns to work on next.
+// How far weights are from the conditions of optimality of a penalized loss, and which columns to work on next.
 //
 //   slope g_j of the loss, weight w_j:   w_j != 0: |g_j + l2 w_j + l1 sign(w_j)| = 0,    w_j = 0: |g_j| <= l1
 //

@@ -1,6 +1,6 @@
-// Support vector problems with one equality, by sequential minimal optimisation.
+// Support vector problems with one equality, by sequential minimal optimization.
 //
-//   minimise over b    1/2 b'Kb - y'b + tube |b|_1       lower_i <= b_i <= upper_i,  sum_i b_i = 0
+//   minimize over b    1/2 b'Kb - y'b + tube |b|_1       lower_i <= b_i <= upper_i,  sum_i b_i = 0
 //
 //   regression         lower = -C, upper = C, y the values, tube the half-width of the tube
 //   two classes        y_i = +1: 0 <= b_i <= C,  y_i = -1: -C <= b_i <= 0,  tube = 0       (b_i = y_i alpha_i)

@@ -12,7 +12,7 @@ namespace textmill::linear {
 double tube_pass(const base::Csr<std::int64_t, double>& x, std::span<const double> target,
                  std::span<const double> square, const TubeSettings& settings, std::uint64_t seed,
                  std::span<double> dual, std::span<double> w, double& total) {
-  const auto [cost, tube, centre, rate] = settings;
+  const auto [cost, tube, center, rate] = settings;
   std::vector<std::int32_t> order(x.rows);
   std::iota(order.begin(), order.end(), 0);
   base::Random(seed, 0).shuffle(std::span(order));
@@ -20,7 +20,7 @@ double tube_pass(const base::Csr<std::int64_t, double>& x, std::span<const doubl
   for (const std::size_t i : order) {
     const double bend = square[i] + rate;
     if (bend <= 0.0) continue;  // a row without entries, no intercept: it has no say
-    double slope = centre + rate * total - target[i];
+    double slope = center + rate * total - target[i];
     for (auto e = x.offsets[i]; e < x.offsets[i + 1]; ++e) slope += x.values[e] * w[x.indices[e]];
     const double before = dual[i];
     const double raise = slope + (before >= 0.0 ? tube : -tube), lower = slope + (before > 0.0 ? tube : -tube);

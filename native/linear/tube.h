@@ -1,14 +1,14 @@
 // Linear support vector regression over many rows, by dual coordinate descent.
 //
-//   minimise over b    1/2 |sum_i b_i x_i|^2 + rate / 2 (sum_i b_i)^2 + sum_i b_i (centre - y_i) + tube |b|_1,
-//   |b_i| <= C         w = sum_i b_i x_i,  intercept = centre + rate sum_i b_i
+//   minimize over b    1/2 |sum_i b_i x_i|^2 + rate / 2 (sum_i b_i)^2 + sum_i b_i (center - y_i) + tube |b|_1,
+//   |b_i| <= C         w = sum_i b_i x_i,  intercept = center + rate sum_i b_i
 //
-// It is the dual of a problem whose intercept costs (intercept - centre)^2 / (2 rate). Moving the centre to the
+// It is the dual of a problem whose intercept costs (intercept - center)^2 / (2 rate). Moving the center to the
 // intercept after each pass makes the cost vanish in the end: the intercept is then free of penalty, as in
 //   1/2 |w|^2 + C sum_i max(0, |w.x_i + intercept - y_i| - tube).
-// One pass visits the rows in random order and minimises over one b_i exactly.
+// One pass visits the rows in random order and minimizes over one b_i exactly.
 //
-// Cost of a pass: two visits of every entry. References: Ho & Lin (2012); Rockafellar (1976) for the moving centre.
+// Cost of a pass: two visits of every entry. References: Ho & Lin (2012); Rockafellar (1976) for the moving center.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace textmill::linear {
 struct TubeSettings {
   double cost;    // C > 0
   double tube;    // >= 0
-  double centre;  // of the intercept
+  double center;  // of the intercept
   double rate;    // > 0, or 0 for a problem without intercept
 };
 

@@ -69,7 +69,7 @@ Row katz(const Times& t, std::int32_t limit, bool& fell_back) {
 }
 
 // Simple Good-Turing over the counts up to kFitted: a line through log Z_r over log r, Z_r = t_r spread over the gap to its
-// neighbours; Turing's own estimate as long as it differs significantly from the line's.
+// neighbors; Turing's own estimate as long as it differs significantly from the line's.
 Row good_turing(const Times& t, bool& fell_back) {
   std::vector<std::size_t> seen;
   for (std::size_t r = 1; r <= kFitted; ++r)

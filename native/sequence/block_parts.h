@@ -20,7 +20,7 @@
 namespace textmill::sequence {
 
 struct BlockPlan {
-  Labelled data;
+  Labeled data;
   bool truncated;
   std::size_t Y, stride, cells;
   Contexts unigram, bigram;
@@ -32,7 +32,7 @@ struct BlockPlan {
   double weight(std::size_t sequence) const { return data.weights.empty() ? 1.0 : data.weights[sequence]; }
 };
 
-BlockPlan make_block_plan(const Labelled& data, bool truncated);
+BlockPlan make_block_plan(const Labeled& data, bool truncated);
 
 struct Span {  // tokens of one sequence where a block's test is true, as [begin, end) of a list
   std::int64_t sequence;

@@ -186,7 +186,7 @@ void visit_block(BlockParts& m, BlockVisit& v, std::span<BlockLane> lanes, std::
 
 }  // namespace
 
-BlockPlan make_block_plan(const Labelled& data, bool truncated) {
+BlockPlan make_block_plan(const Labeled& data, bool truncated) {
   const Layout& layout = data.layout;
   const std::size_t Y = layout.labels, stride = layout.stride();
   BlockPlan plan{.data = data, .truncated = truncated, .Y = Y, .stride = stride, .cells = Y * stride};
@@ -262,7 +262,7 @@ void find_positions(const BlockPlan& plan, const BlockTest& block, BlockPosition
   }
 }
 
-Descent::Descent(const Labelled& data, double l1, double l2, bool truncated)
+Descent::Descent(const Labeled& data, double l1, double l2, bool truncated)
     : l1_(l1), l2_(l2), parts_(std::make_unique<BlockParts>()) {
   BlockParts& m = *parts_;
   m.plan = make_block_plan(data, truncated);

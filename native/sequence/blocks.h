@@ -41,7 +41,7 @@ struct BlockParts;  // block_parts.h has what it is made of
 class Descent {
  public:
   // Views of `data` must live as long as this; weights w [K] are the caller's.
-  Descent(const Labelled& data, double l1, double l2, bool truncated);
+  Descent(const Labeled& data, double l1, double l2, bool truncated);
   ~Descent();
 
   struct Sweep {

@@ -357,7 +357,7 @@ Extracted extract_new(const Cells& cells, const Program& program, Tests& tests, 
 }
 
 std::uint32_t feature_hash(std::string_view test, int bits) {
-  std::uint64_t h = 0xCBF29CE484222325u;  // FNV-1a, then the finaliser of MurmurHash3
+  std::uint64_t h = 0xCBF29CE484222325u;  // FNV-1a, then the finalizer of MurmurHash3
   for (const char c : test) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
   h = (h ^ (h >> 33)) * 0xFF51AFD7ED558CCDu;
   h = (h ^ (h >> 33)) * 0xC4CEB9FE1A85EC53u;

@@ -519,7 +519,7 @@ LabelPaths search_hidden(const Trellis& trellis, bool exact_mass, const SearchLi
   if (found.log_z == kNever) return found;
   HiddenPaths paths(trellis);
   Watch watch(limits.seconds);
-  std::unordered_map<std::string, std::size_t> number;  // of a labelling
+  std::unordered_map<std::string, std::size_t> number;  // of a labeling
   std::vector<LabelPath> met;
   std::vector<double> mass;
   std::vector<std::int32_t> hidden(T), labels(T);
@@ -568,7 +568,7 @@ LabelPaths search_hidden(const Trellis& trellis, bool exact_mass, const SearchLi
   const double other = second == first ? 0.0 : mass[second];
   found.proved = proved ? 1 : 0;
   found.unexplored = rest;
-  // what was not met may belong to the first, to the second, or to a labelling of its own
+  // what was not met may belong to the first, to the second, or to a labeling of its own
   const double listed = mass[first];
   found.upper = std::log(proved && exact_mass ? listed
                          : exact_mass         ? std::max(listed, rest)

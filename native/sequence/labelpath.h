@@ -2,7 +2,7 @@
 //
 //   P(y | x) = sum over the hidden paths h with labels y of P(h | x)
 //
-// The best labelling is no Viterbi path: many weak paths may share its labels. Finding it is NP-hard in general; three
+// The best labeling is no Viterbi path: many weak paths may share its labels. Finding it is NP-hard in general; three
 // searches find it exactly, and prove it, on the models that are met (trellis.h has the shape of order 1 and 2):
 //
 //   label          A* over label prefixes. A prefix carries its forward vector alpha over the nodes of its last label and
@@ -12,8 +12,8 @@
 //                  prefixes leave the queue in the order of their probability. With one state a label it is Viterbi.
 //   hidden         A* over hidden paths, best first, with the backward Viterbi score as heuristic; P_n(y) sums those met.
 //                  Stops when P_n(y1) >= P_n(y2) + R_n, R_n the mass that has not been met.
-//   hidden-exact   the same paths, but each labelling gets its exact probability when it is met first.
-//                  Stops when max P(y) >= 1 - sum of P(y) over the labellings met.
+//   hidden-exact   the same paths, but each labeling gets its exact probability when it is met first.
+//                  Stops when max P(y) >= 1 - sum of P(y) over the labelings met.
 //
 // At a limit the best answer so far is completed and returned with an upper bound: the first priority of the queue, or
 // P_n(y2) + R_n. Cost: one backward pass, O(T nodes H), then O(K H) an expansion of a label, O(log) a hidden path's step.
@@ -47,10 +47,10 @@ struct LabelPaths {
   std::vector<LabelPath> best;  // best first; fewer than asked for when there are no more
   std::size_t proved = 0;       // so many of them are the best ones in their order, beyond doubt
   double log_z = 0.0;
-  double upper = 0.0;       // log of a bound on the probability of the best labelling
-  double bound = 0.0;       // log of a bound on the probability of every labelling that is not listed
-  double unexplored = 1.0;  // mass of the labellings that are not listed, or of the hidden paths that were not met
-  LabelPath runner_up;      // of searches over hidden paths: the second labelling so far
+  double upper = 0.0;       // log of a bound on the probability of the best labeling
+  double bound = 0.0;       // log of a bound on the probability of every labeling that is not listed
+  double unexplored = 1.0;  // mass of the labelings that are not listed, or of the hidden paths that were not met
+  LabelPath runner_up;      // of searches over hidden paths: the second labeling so far
   std::size_t expansions = 0, pushes = 0, paths = 0;
 };
 

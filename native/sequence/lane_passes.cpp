@@ -163,10 +163,10 @@ void score(const View& view, const Block* blocks, double calm) {
   }
 }
 
-// Rows `out` = rows `in` times the matrix, `count` neighbours.
+// Rows `out` = rows `in` times the matrix, `count` neighbors.
 template <class P>
-TEXTMILL_INLINED inline void times_neighbours(const double* in, const double* matrix, std::size_t count,
-                                              std::size_t labels, std::size_t stride, double* out) {
+TEXTMILL_INLINED inline void times_neighbors(const double* in, const double* matrix, std::size_t count,
+                                             std::size_t labels, std::size_t stride, double* out) {
   const double* a[4];
   double* o[4];
   for (std::size_t i = 0; i < count; i += 4) {
@@ -207,7 +207,7 @@ void forward(const View& view, const PairMatrix& matrix) {
       const double* mu = s->mu.data() + begin * stride;
       if (d > 0) {
         const double* before = s->alpha.data() + static_cast<std::size_t>(depth[d - 1] - view.chunk.begin) * stride;
-        times_neighbours<P>(before, psi, count, rows, stride, out);
+        times_neighbors<P>(before, psi, count, rows, stride, out);
       }
       for (std::size_t i = 0; i < count; ++i) {
         double* row = out + i * stride;
@@ -250,8 +250,8 @@ void backward(const View& view, const double* transposed) {
       const auto begin = static_cast<std::size_t>(depth[d] - view.chunk.begin);
       const auto end = static_cast<std::size_t>(depth[d + 1] - view.chunk.begin);
       const std::size_t behind = d == last ? 0 : static_cast<std::size_t>(depth[d + 2] - depth[d + 1]);
-      times_neighbours<P>(s->mu.data() + end * stride, transposed, behind, rows, stride,
-                          s->beta.data() + begin * stride);
+      times_neighbors<P>(s->mu.data() + end * stride, transposed, behind, rows, stride,
+                         s->beta.data() + begin * stride);
       for (std::size_t y = (begin + behind) * stride; y < end * stride; y += P::width) {
         P(1.0).store(s->beta.data() + y);
       }

@@ -6,7 +6,7 @@
 // vectors stay in the cache, and a chunk goes all the way: scores, exp, forward, backward, expectations, gradient
 // (lane_passes.h).
 //
-//   nodes of a chunk   tokens by depth, within it by sequence, longest first: vectors of one depth are neighbours, and
+//   nodes of a chunk   tokens by depth, within it by sequence, longest first: vectors of one depth are neighbors, and
 //                      so are those of their parents; the recursion multiplies four of them at once with one matrix
 //   stripe             four labels, one register: labels 0 .. 3, 4 .. 7 and so on
 //   block              the weights of one test for one stripe, zeros where it has no feature; a stripe without any

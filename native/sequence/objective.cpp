@@ -168,7 +168,7 @@ std::vector<Violation> Problem::violations(const Weights& w, double threshold, d
   const Layout& layout = plan_.layout;
   const std::size_t Y = plan_.labels, stride = plan_.stride;
   if (clamped_ || (lanes_ && lanes_->suits(nullptr))) return dense_violations(w, threshold, value, gradient, threads);
-  if (!propagate(w, true, threads)) base::detail::refuse("the weights are too large for a search; penalise them more");
+  if (!propagate(w, true, threads)) base::detail::refuse("the weights are too large for a search; penalize them more");
   match(observed_, *w.support);
   value = -score(observed_, w);
   for (std::size_t s = 0; s < sequences(); ++s) value += plan_.weight(s) * log_z(s);

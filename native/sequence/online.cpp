@@ -224,7 +224,7 @@ double recurse(Scratch& s, std::size_t T, std::size_t Y, std::size_t stride) {
 
 }  // namespace
 
-double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::int64_t> order, std::span<double> w,
+double sgd_steps(const Labeled& data, const Rates& rates, std::span<const std::int64_t> order, std::span<double> w,
                  std::span<double> q, std::span<double> seen, Steps& steps, Groups& groups) {
   const Layout& layout = data.layout;
   const std::size_t Y = layout.labels, stride = layout.stride(), U = layout.unigrams, blocks = U * Y;
@@ -314,7 +314,7 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
     loss += weight * (log_z - score);
     // one pass over the block of every test: observed in, expected out, penalty
     const double pace = eta * weight, penalty = steps.penalty, now = steps.decay;
-    const bool penalised = rates.l1 > 0.0;
+    const bool penalized = rates.l1 > 0.0;
     by_test(s.unigram, [&](const Occurrence* first, const Occurrence* last) {
       double* block = &w[first->test * Y];
       s.taken.assign(stride, 0.0);
@@ -335,7 +335,7 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
         for (std::size_t y = 0; y < Y; ++y) block[y] *= now / before;
       }
       seen[test] = now;
-      double *received = penalised ? &q[test * Y] : nullptr, *taken = s.taken.data();
+      double *received = penalized ? &q[test * Y] : nullptr, *taken = s.taken.data();
       with_packs([=]<class P>() TEXTMILL_INLINED {
         take<P>(block, received, Y, penalty, [=]<std::size_t W>(std::size_t at, P* away) TEXTMILL_INLINED {
           for (std::size_t j = 0; j < W; ++j) away[j] = P::load(taken + at + j * P::width);
@@ -350,7 +350,7 @@ double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::
     by_test(s.bigram, [&](const Occurrence* first, const Occurrence* last) {
       const auto test = first->test;
       double* block = &w[blocks + test * Y * Y];
-      double* received = penalised ? &q[blocks + test * Y * Y] : nullptr;
+      double* received = penalized ? &q[blocks + test * Y * Y] : nullptr;
       const double again = now / before;
       if (again != 1.0) {
         for (std::size_t c = 0; c < Y * Y; ++c) block[c] *= again;
@@ -410,7 +410,7 @@ void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, s
   for (std::size_t b = 0; b < layout.bigrams; ++b) settle(layout.unigrams + b, layout.unigrams * Y + b * Y * Y, Y * Y);
 }
 
-std::size_t perceptron_steps(const Labelled& data, std::span<const std::int64_t> order, std::span<double> w,
+std::size_t perceptron_steps(const Labeled& data, std::span<const std::int64_t> order, std::span<double> w,
                              std::span<double> updates, Steps& steps) {
   const Layout& layout = data.layout;
   const std::size_t Y = layout.labels, stride = layout.stride(), first = layout.unigrams * Y;

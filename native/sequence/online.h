@@ -29,7 +29,7 @@
 
 namespace textmill::sequence {
 
-struct Labelled {
+struct Labeled {
   Layout layout;
   std::span<const std::int64_t> offsets;  // [S + 1]
   Rows unigram;
@@ -58,15 +58,15 @@ struct Groups {  // entries of each sequence with equal tests together, counted 
 
 // One pass over the sequences of `order`; w, q [K]; seen [U + B] the decay when a test was last seen, 1 at first.
 // Returns the sum of the negative log-likelihoods met on the way, NaN when weights have become too large.
-double sgd_steps(const Labelled& data, const Rates& rates, std::span<const std::int64_t> order, std::span<double> w,
+double sgd_steps(const Labeled& data, const Rates& rates, std::span<const std::int64_t> order, std::span<double> w,
                  std::span<double> q, std::span<double> seen, Steps& steps, Groups& groups);
 
 // All weights get what they are owed.
 void sgd_flush(const Layout& layout, std::span<double> w, std::span<double> q, std::span<double> seen,
                const Steps& steps);
 
-// One pass; w, updates [K]; returns the number of tokens labelled wrongly.
-std::size_t perceptron_steps(const Labelled& data, std::span<const std::int64_t> order, std::span<double> w,
+// One pass; w, updates [K]; returns the number of tokens labeled wrongly.
+std::size_t perceptron_steps(const Labeled& data, std::span<const std::int64_t> order, std::span<double> w,
                              std::span<double> updates, Steps& steps);
 
 }  // namespace textmill::sequence

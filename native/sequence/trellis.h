@@ -7,7 +7,7 @@
 // have one recursion: alpha_t(base(a) + c) += alpha_{t-1}(a) psi_t(a, c) phi_t(c). Scores of arcs are the sum of the
 // weights of the bigram and trigram tests of a token, once per distinct set of them (contexts.h).
 //
-// States of a label are neighbours: label y has the states first[y] .. first[y + 1] - 1.
+// States of a label are neighbors: label y has the states first[y] .. first[y + 1] - 1.
 // Potentials psi, phi are exponentials, scaled, while the scores of a token differ little (`wide` is false): values of
 // the nodes of one position can then differ by no more than one or two steps make, and nothing underflows. Otherwise,
 // and where arcs are forbidden, searches work on the logarithms.

@@ -9,9 +9,9 @@
 //                words that choose from the other side add at most max_{i>=k} r_i u_i max_y |v|_1, u_i at all places
 //   average      sum_{i>=k} r_i / n              and from the other side max_{i>=k} r_i
 //
-// Call it T_k. A name that shares no neighbour with words 1..k-1 scores at most T_k, so candidates come from the postings
-// of the neighbours of words with T_k >= t only (prefix filter): frequent words, whose weights are small, are never
-// looked up. A name met first at word k, in a one-to-one alignment, by neighbours of similarity s and weight v scores at
+// Call it T_k. A name that shares no neighbor with words 1..k-1 scores at most T_k, so candidates come from the postings
+// of the neighbors of words with T_k >= t only (prefix filter): frequent words, whose weights are small, are never
+// looked up. A name met first at word k, in a one-to-one alignment, by neighbors of similarity s and weight v scores at
 // most u_k s v + T_{k+1}; postings lie by falling v, so the scan ends at the first that is too light (weight filter).
 // Where the table is so full that postings are more than names, all names are candidates. These are bounded by
 // sum_j v_j max_i s_ij u_i, m look-ups as the maximum is known for each word, and then by sum_i u_i max_j s_ij v_j; each is

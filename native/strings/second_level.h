@@ -35,7 +35,7 @@ struct Names {                            // a view: the caller owns the memory
   std::span<const std::int32_t> words;    // [offsets[N]]: equal numbers, equal words, on both sides
   std::span<const double> weights;        // [offsets[N]], finite, >= 0
   std::span<const double> squares;        // [N]: sum of the squared weights of a name, in order
-  std::span<const std::int32_t> rows;     // [offsets[N]]: row of the table that holds the neighbours of the word
+  std::span<const std::int32_t> rows;     // [offsets[N]]: row of the table that holds the neighbors of the word
 
   std::size_t size() const { return squares.size(); }
   std::size_t begin(std::size_t name) const { return static_cast<std::size_t>(offsets[name]); }
@@ -73,7 +73,7 @@ struct OwnNames {
 OwnNames weigh_names(std::span<const std::int64_t> offsets, std::span<const std::int32_t> words,
                      std::span<const double> idf, bool types);
 
-// One name made ready to be compared with many: its words' neighbours are laid out so that the similarities of a word of
+// One name made ready to be compared with many: its words' neighbors are laid out so that the similarities of a word of
 // the other side to all of its own words stand together.
 class Scorer {
  public:
@@ -93,7 +93,7 @@ class Scorer {
   double score(const Names& left, std::size_t a, const Names& right, std::size_t b);
 
  private:
-  static constexpr std::size_t kLong = 2048;  // words of a name whose neighbours are looked up one by one
+  static constexpr std::size_t kLong = 2048;  // words of a name whose neighbors are looked up one by one
   bool is_long() const { return rule_.one_to_one() && n_ > kLong; }
   bool is_long(std::size_t m) const;
   void set_left(const Names& left, std::size_t name);

@@ -1,4 +1,4 @@
-// The lattice of a word in a field over letters: potentials, sums over labellings, a step of learning. letters.h has the
+// The lattice of a word in a field over letters: potentials, sums over labelings, a step of learning. letters.h has the
 // model; this is for letters.cpp only.
 #pragma once
 
@@ -76,7 +76,7 @@ void for_each_test(std::span<const std::int32_t> word, std::size_t t, const Wind
   }
 }
 
-// The potentials of one word, and sums over labellings. Letters without labels have one that has no weight.
+// The potentials of one word, and sums over labelings. Letters without labels have one that has no weight.
 class Lattice {
  public:
   Lattice(const LetterLabels& labels, const Windows& windows, const LetterWeights& where, const LetterTests& tests,

@@ -172,7 +172,7 @@ class LetterDecoder {
   std::vector<double> shares_, ranked_;
 };
 
-// ln of the sum over the labellings that write y.
+// ln of the sum over the labelings that write y.
 double written_sum(const Lattice& lattice, std::span<const std::int32_t> y, std::vector<double>& now,
                    std::vector<double>& next) {
   const std::size_t width = y.size() + 1;

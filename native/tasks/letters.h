@@ -1,7 +1,7 @@
 // A conditional random field over the letters of words, each of which has few labels: what it may be written as.
 //
 //   p(y | x) = exp(sum_t [ sum over tests u true at t of w[u][y_t] + v[x_{t-1} x_t][y_{t-1}][y_t] + b[y_{t-1}][y_t] ]) / Z
-//   minimise  sum_i -log p(y^i | x^i) + l2 / 2 ||w||^2
+//   minimize  sum_i -log p(y^i | x^i) + l2 / 2 ||w||^2
 //
 // A test is a stretch of up to `longest` letters within `window` of letter t, together with letter t itself. A letter has
 // the labels that it was seen with, K(x_t), so a test has |K| weights side by side and a step costs |K|^2, not Y^2: for
@@ -10,7 +10,7 @@
 // Training is by gradient steps, one word at a time, eta_t = eta_0 / (1 + eta_0 lambda t), lambda = l2 / words, with eta_0
 // tried on the first words (Bottou). Words are visited in an order drawn from the seed, by one thread: the same model always.
 //
-// An output is what labels write one behind the other: several labellings may write the same, and are added up. Hypotheses
+// An output is what labels write one behind the other: several labelings may write the same, and are added up. Hypotheses
 // go from left to right, and are ranked by their share of Z, which the backward sums tell exactly: those below `least` of
 // the best are dropped. A letter without labels writes nothing.
 //
@@ -90,7 +90,7 @@ std::vector<double> train_letters(const Words& words, std::span<const std::int32
 struct LetterAnswers {
   std::vector<std::int64_t> offsets;
   std::vector<double> log_probability;     // ln p(output | word)
-  std::vector<std::int32_t> labels;        // of each output the best labelling, one label a letter, -1 for none
+  std::vector<std::int32_t> labels;        // of each output the best labeling, one label a letter, -1 for none
   std::vector<std::int64_t> output_begin;  // [outputs + 1]
   std::vector<std::int32_t> outputs;       // symbols
 };
@@ -107,7 +107,7 @@ class LetterModel {
   LetterAnswers decode(const Words& words, std::size_t k, std::size_t beam, double least, std::size_t threads) const;
 
   // ln p(output | word) of words with lists of outputs, those of word w are lists[w] to lists[w + 1]: over all
-  // labellings; -infinity where there is none.
+  // labelings; -infinity where there is none.
   std::vector<double> score(const Words& words, std::span<const std::int64_t> lists, const Words& outputs,
                             std::size_t threads) const;
 

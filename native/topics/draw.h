@@ -1,4 +1,4 @@
-// Draws of one topic out of K unnormalised weights, eight topics at a time.
+// Draws of one topic out of K unnormalized weights, eight topics at a time.
 //
 //   weight_t = a_t (row_t + eta_t)        a: what the document says of topic t, row: what the word says of it
 //

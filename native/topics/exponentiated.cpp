@@ -77,7 +77,7 @@ class Climb {
     place.found = words.size - static_cast<std::size_t>(std::ranges::count(ratio_, 0.0));
   }
 
-  // Logarithms are kept normalised, so the largest of them is never below -log K and nothing but the others underflows.
+  // Logarithms are kept normalized, so the largest of them is never below -log K and nothing but the others underflows.
   void step(const Place& from, double rate, Place& to) const {
     const std::size_t topics = from.logs.size();
     for (std::size_t t = 0; t < topics; ++t) to.logs[t] = from.logs[t] + rate * from.gradient[t] / length_;

@@ -1,6 +1,6 @@
 // Non-negative least squares by coordinate descent, many right-hand sides with one Gram matrix.
 //
-//   minimise over h_i >= 0    1/2 h_i^T G h_i - c_i^T h_i         for every row i, G = W W^T [K][K], C = X W^T [n][K]
+//   minimize over h_i >= 0    1/2 h_i^T G h_i - c_i^T h_i         for every row i, G = W W^T [K][K], C = X W^T [n][K]
 //   h_it <- max(0, h_it - (G h_i - c_i)_t / G_tt)                 t = 0 ... K - 1, `sweeps` times
 //
 // One sweep over both factors in turn is HALS; several sweeps for each pair of products C and G, which cost more, are

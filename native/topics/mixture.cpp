@@ -158,7 +158,7 @@ class Folding {
   }
 
   // EM shrinks a topic that should be 0 ever more slowly. Newton steps on one topic after the other reach 0 at once:
-  // they minimise N sum_t theta_t - sum_w n_w log p_w over theta >= 0, whose minimum has the sum 1 by itself.
+  // they minimize N sum_t theta_t - sum_w n_w log p_w over theta >= 0, whose minimum has the sum 1 by itself.
   bool descend(const Words<Real>& words, const Point& from, std::vector<double>& out) {
     if (!rule_.accelerate || rule_.temper != 1.0 || total_prior_ > 0.0 || words.size * words.topics > kMostCopied)
       return false;

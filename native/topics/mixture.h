@@ -1,7 +1,7 @@
 // Mixtures of topics: documents as mixtures theta of fixed topics phi, and the step of EM that improves both.
 //
 //   p_dw   = sum_t theta_dt phi_tw                              the probability of word w in document d
-//   L_d    = sum_w n_dw log p_dw + sum_t prior_t log theta_dt   what is maximised, with sum_t theta_dt = 1
+//   L_d    = sum_w n_dw log p_dw + sum_t prior_t log theta_dt   what is maximized, with sum_t theta_dt = 1
 //   g_dt   = sum_w n_dw phi_tw / p_dw + prior_t / theta_dt      its gradient
 //   theta_dt <- theta_dt g_dt / N_d,  N_d = sum_w n_dw + sum_t prior_t                                    (EM)
 //
@@ -16,7 +16,7 @@
 // step, so nothing is computed in vain. A document that has not got there after some steps is finished by Newton steps on
 // one topic at a time, which make topics exactly 0 where EM only shrinks them.
 //
-// With tempering theta enters as theta^temper (and the caller passes phi^temper): what is maximised is then
+// With tempering theta enters as theta^temper (and the caller passes phi^temper): what is maximized is then
 // (1 / temper) sum_w n_dw log sum_t (theta_dt phi_tw)^temper, as concave, by the same step.
 //
 // Cost of a step: 2 K multiplications an entry. Documents are independent: same bytes for any number of threads.
@@ -45,7 +45,7 @@ struct Outcome {                       // a view, one entry a document
   std::span<double> likelihood;        // sum_w n_dw log p_dw at theta (tempered: as above, without the prior)
   std::span<double> gap;               // at theta
   std::span<std::int32_t> iterations;  // gradients computed
-  std::span<double> trace;             // [n][most iterations] or empty: what is maximised, at each point that was kept
+  std::span<double> trace;             // [n][most iterations] or empty: what is maximized, at each point that was kept
 
   std::span<double> trace_of(std::size_t d, std::size_t most) const {
     return trace.empty() ? trace : trace.subspan(d * most, most);

@@ -163,7 +163,7 @@ class Rows {
   }
 
  private:
-  static constexpr float kSafe = 1e-20f;  // a largest number below has neighbours that a float cannot hold
+  static constexpr float kSafe = 1e-20f;  // a largest number below has neighbors that a float cannot hold
   const Posterior<Real>& posterior_;
   std::size_t topics_, width_;
   double least_ = 0.0;

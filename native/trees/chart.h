@@ -34,7 +34,7 @@ struct Step {
   std::int32_t next;  // the state after it
 };
 
-// A grammar as arrays. A symbol is a label in a group (what stands above it); symbols of one group are neighbours, in
+// A grammar as arrays. A symbol is a label in a group (what stands above it); symbols of one group are neighbors, in
 // the order of their labels.
 struct Rules {
   std::size_t labels;                          // L

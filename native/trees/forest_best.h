@@ -3,7 +3,7 @@
 //   best(node) = max over choices of weight * best(left) best(right), in logarithms
 //   through(choice) = weight of the best tree that makes the choice: best inside times best outside
 //
-// The k best are found lazily: the next tree of a node is a neighbour of one that was found. Cutting all choices whose
+// The k best are found lazily: the next tree of a node is a neighbor of one that was found. Cutting all choices whose
 // through() is far below the best tree is the pruning of forest rescoring: the best tree always stays.
 //
 // References: Huang & Chiang (2005), Better k-best parsing; Huang & Chiang (2007), Forest rescoring.

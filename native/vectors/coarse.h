@@ -1,4 +1,4 @@
-// Exact nearest neighbours by a scan of rows rounded to bytes, a quarter of the memory, and the full rows of a few.
+// Exact nearest neighbors by a scan of rows rounded to bytes, a quarter of the memory, and the full rows of a few.
 //
 // Row x keeps whole numbers c = round(x / s) from -127 to 127, its step s = max |x_j| / 127, and the length e of what
 // rounding took away. The query becomes whole numbers g of 16 bits with the step t, so that with integer sums

@@ -1,4 +1,4 @@
-// Exact nearest neighbours among sparse rows, by the postings of the query's terms.
+// Exact nearest neighbors among sparse rows, by the postings of the query's terms.
 //
 //   key(x, q) = sum over common terms of x_t q_t             product
 //   key(x, q) = -|x - q|^2 = 2 (x.q - |x|^2 / 2) - |q|^2     distance

@@ -1,4 +1,4 @@
-// Exact nearest neighbours among dense float32 rows: one query at memory bandwidth, tiles of products for many.
+// Exact nearest neighbors among dense float32 rows: one query at memory bandwidth, tiles of products for many.
 //
 //   key(x, q) = x.q                 product: cosine of rows of length 1
 //   key(x, q) = -|x - q|^2          distance: Euclidean, and Hellinger of square roots

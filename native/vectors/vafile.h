@@ -1,4 +1,4 @@
-// VA-File: exact nearest neighbours by scanning short approximations first.
+// VA-File: exact nearest neighbors by scanning short approximations first.
 //
 // Column j is cut into 2^b cells by rising edges e_j0 <= e_j1 <= ...; a row keeps the numbers of its cells, b bits each.
 // For a query, the part of the key (scan.h) that column j can add is bounded for every cell,
@@ -8,7 +8,7 @@
 // and sums of table entries bound the key of a row from below and above. Phase 1 scans all approximations and keeps the
 // rows whose upper bound reaches the k-th best lower bound; phase 2 reads those rows in the order of their upper bounds
 // and stops when the next one is below the k-th best key. Table entries are whole numbers, rounded outwards, and their
-// sums are exact: no neighbour is lost to rounding.
+// sums are exact: no neighbor is lost to rounding.
 //
 // Cost: b d bits a row instead of 32 d; two integer additions a cell; few rows read.
 // Reference: Weber & Blott (1997), An approximation based data structure for similarity search.

@@ -1,4 +1,4 @@
-"""What hidden states have learnt: their words and tags, how much each is used, which are alike, what follows what.
+"""What hidden states have learned: their words and tags, how much each is used, which are alike, what follows what.
 
     a*_t = argmax_a P(h_t = a | x)                      the state of a token
     RltFreq(w, a) = count(w, a) / count(w)              share of the tokens of word w whose state is a
@@ -6,7 +6,7 @@
 
 Words are listed by RltFreq, then by count; words that occur seldom say little and are left out (`min_count`). Two
 states of a label whose weights point the same way (cosine above 0.95) are duplicates: fewer states would do. Names of
-states are arbitrary: another seed gives another order. Cost: one labelling of the sequences.
+states are arbitrary: another seed gives another order. Cost: one labeling of the sequences.
 References: Sun, Morency, Okanohara & Tsujii (2008), section 5; Rosenberg & Hirschberg (2007) for the V-measure.
 """
 
@@ -56,7 +56,7 @@ class StateUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StateAnalysis:
-    """What the states of a model have learnt, from `analyze_states`.
+    """What the states of a model have learned, from `analyze_states`.
 
     `transitions` [states, states] is how often a state follows another, as shares of the first; `entropy` that of the
     states of each label in nats, 0 where a token's state is always certain; `duplicates` pairs of states and their

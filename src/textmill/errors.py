@@ -70,7 +70,7 @@ class DataError(TextmillError, ValueError):
 
 
 def _data_error(message: str, source: str | None, line: int | None, column: int | str | None) -> DataError:
-    """Rebuild a DataError that travelled from another process with its place."""
+    """Rebuild a DataError that traveled from another process with its place."""
     return DataError(message, source=source, line=line, column=column)
 
 
@@ -78,7 +78,7 @@ class NotFittedError(DataError, AttributeError):
     """A model was asked for what only a fitted one knows.
 
     Where scikit-learn has been imported the error is also `sklearn.exceptions.NotFittedError`, so code written for
-    either library catches it. It is an AttributeError, as there, so `hasattr` says no to what is not learnt yet.
+    either library catches it. It is an AttributeError, as there, so `hasattr` says no to what is not learned yet.
 
     >>> isinstance(NotFittedError("call fit first"), DataError)
     True
@@ -129,7 +129,7 @@ class ModelFileError(TextmillError):
 
 
 def _model_file_error(message: str, reason: Reason) -> ModelFileError:
-    """Rebuild a ModelFileError that travelled from another process."""
+    """Rebuild a ModelFileError that traveled from another process."""
     return ModelFileError(message, reason=reason)
 
 

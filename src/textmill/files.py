@@ -5,7 +5,7 @@
 A rename within a folder is atomic, so whoever opens the target sees the old content or the new, never a part, and after
 an error, an interrupt or a power cut it is one of the two. The temporary file is `.textmill-HASH-NUMBER.tmp`, HASH
 standing for the name of the target, NUMBER for one of several that write it at the same time; it is locked while its
-owner lives. So the next to write the same target recognises what a killed process has left, and removes it. On a file
+owner lives. So the next to write the same target recognizes what a killed process has left, and removes it. On a file
 system without locks, or a system without `fcntl`, it stays.
 
 Cost: O(bytes), two flushes, one rename; no look through the folder. Reference: POSIX.1-2017, rename().

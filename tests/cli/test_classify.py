@@ -43,7 +43,7 @@ def records(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_texts_are_learnt_predicted_evaluated_and_explained(
+def test_texts_are_learned_predicted_evaluated_and_explained(
     records: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = str(tmp_path / "model.mill")

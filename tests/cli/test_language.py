@@ -84,7 +84,7 @@ def test_word_lists_and_texts_to_refuse(folder: Path, tmp_path: Path) -> None:
     lists.write_text("hund\n", encoding="utf-8")
     for arguments, match in (
         (("--word-list", lists), r"de\.txt:1: expected a word and how often it occurs"),
-        (("--others", folder / "en.txt"), "'en' is learnt, and among the other languages"),
+        (("--others", folder / "en.txt"), "'en' is learned, and among the other languages"),
     ):
         command = ["language", "train", *texts, *arguments, "-o", tmp_path / "x.mill"]
         with pytest.raises(DataError, match=match):

@@ -169,7 +169,7 @@ def test_blocks_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -
     (["train", "people.csv", "-o", "m.mill", "--method", "labels"], "there are no labels; name a file with --labels"),
     (["train", "people.csv", "-o", "m.mill", "--method", "magic"], "--method"),
     (["train", "people.csv", "-o", "m.mill", "--labels", "one.tsv"], "all 1 labels are pos"),
-    (["train", "people.csv", "-o", "m.mill", "--labels", "both.tsv"], "is labelled pos above and neg here"),
+    (["train", "people.csv", "-o", "m.mill", "--labels", "both.tsv"], "is labeled pos above and neg here"),
     (["train", "people.csv", "-o", "m.mill", "--labels", "gone.tsv"], "no name has the id 'nobody'"),
     (["train", "people.csv", "-o", "m.mill", "--field", "street"], "no field 'street'; the fields are 'id', 'name'"),
     (["dedupe", "people.csv", "--field", "name", "-k", "3"], "-k does not go with --model, --field or --block"),

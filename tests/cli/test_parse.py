@@ -92,7 +92,7 @@ def test_errors_are_shown_and_put_on_a_page(folder: Path, tmp_path: Path, capsys
     assert facts["interval"][0] <= facts["dependency_accuracy"] <= facts["interval"][1]
 
 
-def test_words_of_conllu_are_learnt_and_parsed(
+def test_words_of_conllu_are_learned_and_parsed(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = []
@@ -140,7 +140,7 @@ def test_bad_input_is_one_line_that_says_where(
     assert f"{bad}:2: a morpheme needs 7 fields" in errors
     assert said(capsys, "parse", "apply", model, str(bad), "--errors", "skip")[:2] == (0, "")
     code, _, errors = said(capsys, "parse", "train", str(bad), "--errors", "skip", "-o", str(tmp_path / "m.mill"))
-    assert (code, "can be learnt from" in errors) == (1, True)
+    assert (code, "can be learned from" in errors) == (1, True)
     code, _, errors = said(capsys, "parse", "evaluate", model, str(tmp_path / "missing.knp"))
     assert (code, "missing.knp" in errors) == (1, True)
     code, _, errors = said(capsys, "parse", "evaluate", model, str(bad), "--errors", "skip")

@@ -149,7 +149,7 @@ def test_a_table_with_semicolons_on_standard_input_is_not_taken_for_text(forms: 
         "coherence evaluate d.mill --true {} --false a.jsonl",
     ],
 )
-def test_every_command_recognises_what_comes_through_a_pipe(forms: Path, models: Path, run, command: str) -> None:  # type: ignore[no-untyped-def]
+def test_every_command_recognizes_what_comes_through_a_pipe(forms: Path, models: Path, run, command: str) -> None:  # type: ignore[no-untyped-def]
     answers = []
     for name in ("a.jsonl", "a.tsv", "-"):
         source = "-" if name == "-" else str(forms / name)

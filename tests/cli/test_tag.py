@@ -175,11 +175,11 @@ def test_other_columns_than_in_training_are_refused(
 ) -> None:
     (tmp_path / "wide.txt").write_text("a b c d\nb c d e\n")
     _, err = said(capsys, "label", folder / "m.mill", tmp_path / "wide.txt", code=1)
-    assert "tokens have 4 columns, but those learnt from had 2" in err
+    assert "tokens have 4 columns, but those learned from had 2" in err
     _, err = said(
         capsys, "train", TRAIN, "-p", folder / "patterns.txt", "--dev", tmp_path / "wide.txt", "-o", "x.mill", code=1
     )
-    assert "tokens have 3 columns, but those learnt from had 2" in err
+    assert "tokens have 3 columns, but those learned from had 2" in err
 
 
 def test_training_without_patterns_says_which_were_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,7 +194,7 @@ def test_training_without_patterns_says_which_were_taken(tmp_path: Path, capsys:
     said(capsys, "crossval", TEST, "--folds", 3, "--max-iter", 2)
 
 
-def test_running_text_is_labelled_with_exact_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_running_text_is_labeled_with_exact_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = said(capsys, "train", TRAIN, "--words-only", "--max-iter", 15, "-o", tmp_path / "m.mill")
     assert "25 patterns by default" in out
     text = "\ufeffThe mill stood.\r\n  The river, too…"
@@ -295,19 +295,19 @@ def test_a_tagger_without_patterns_that_knows_no_column_warns(
     assert "knows no" not in said(capsys, "label", folder / "m.mill", TEST, quiet=False)[1]
 
 
-def test_a_million_labellings_are_the_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_million_labelings_are_the_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, err = said(capsys, "label", folder / "m.mill", TEST, "-k", 1_000_001, code=1)
     assert "-k must be a whole number at least 1 and at most 1000000" in err
 
 
 def test_labels_of_greatest_expected_f(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain, _ = said(capsys, "label", folder / "m.mill", TEST)
-    careful, eager = (said(capsys, "label", folder / "m.mill", TEST, "--maximise", name)[0] for name in ("f0.5", "f2"))
+    careful, eager = (said(capsys, "label", folder / "m.mill", TEST, "--maximize", name)[0] for name in ("f0.5", "f2"))
     chunks = [sum(line.split()[-1].startswith("B-") for line in text.splitlines() if line) for text in (careful, eager)]
     assert chunks[0] < chunks[1]
     assert len(plain.splitlines()) == len(eager.splitlines())
-    _, errors = said(capsys, "label", folder / "m.mill", TEST, "--maximise", "f1", "--scores", code=1)
-    assert "maximise has one answer" in errors
+    _, errors = said(capsys, "label", folder / "m.mill", TEST, "--maximize", "f1", "--scores", code=1)
+    assert "maximize has one answer" in errors
 
 
 def test_a_learning_rate_is_that_of_the_algorithm(

@@ -87,7 +87,7 @@ def test_k_best_and_scores_and_expected_f(folder):
     text = run("tag", "label", folder / "names.mill", folder / "test.txt", "-k", "2", "--scores").stdout
     assert text.startswith("# 1 ")
     assert "\n# 2 " in text
-    run("tag", "label", folder / "names.mill", folder / "test.txt", "--maximise", "f1")
+    run("tag", "label", folder / "names.mill", folder / "test.txt", "--maximize", "f1")
 
 
 def test_patterns_word_lists_and_documents(folder):

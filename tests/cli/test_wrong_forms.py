@@ -110,7 +110,7 @@ def test_words_of_records_are_pronounced_and_transcribed(say, shelf: Path) -> No
             "prose.txt:1: 'Linus Torvalds flew to Helsinki and c...' is taken for a token",
         ),
         ("tag label words.mill plain.txt", "as in the lines before; give one token per line"),
-        ("tag label tag.mill one-column.txt", "tokens have one column, but those learnt from had 2"),
+        ("tag label tag.mill one-column.txt", "tokens have one column, but those learned from had 2"),
         ("tag label tag.mill records.jsonl", "the tagger reads columns 0 and 1, but running text has only words"),
         ("tag train same.txt -o x.mill", "all tokens have the label 'X', and a tagger needs two labels at least"),
         ("tag train prose2.txt -o x.mill", "no label occurs twice among 2 tokens; is the last column the label?"),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textmill.corpus.compression import BLOCK, COMPRESSIONS, compress, decompress, pieces, recognise, stream_of
+from textmill.corpus.compression import BLOCK, COMPRESSIONS, compress, decompress, pieces, recognize, stream_of
 from textmill.errors import DataError
 
 if sys.version_info >= (3, 14):
@@ -106,14 +106,14 @@ def test_zstd_data_is_written_with_a_checksum():
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_compressed_data_is_recognised_by_its_first_ten_bytes(suffix):
-    assert recognise(pack(suffix, b"")[:10]) is COMPRESSIONS[suffix]
-    assert recognise(pack(suffix, TEXT)[:10]) is COMPRESSIONS[suffix]
+def test_compressed_data_is_recognized_by_its_first_ten_bytes(suffix):
+    assert recognize(pack(suffix, b"")[:10]) is COMPRESSIONS[suffix]
+    assert recognize(pack(suffix, TEXT)[:10]) is COMPRESSIONS[suffix]
 
 
 @pytest.mark.parametrize("head", [b"", b"B", b"BZh9 begins bzip2", b"(plain) text", b"\x1f", "\ufefft".encode()])
 def test_plain_data_is_not_taken_for_compressed(head):
-    assert recognise(head) is None
+    assert recognize(head) is None
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -157,7 +157,7 @@ def test_a_disk_error_stays_a_disk_error():
 
 def test_skippable_zstd_frames_are_skipped():
     frame = b"\x5a\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"notes"
-    assert recognise(frame) is COMPRESSIONS[".zst"]
+    assert recognize(frame) is COMPRESSIONS[".zst"]
     assert unpack(".zst", frame + pack(".zst", TEXT) + frame) == TEXT
 
 

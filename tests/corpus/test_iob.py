@@ -1,4 +1,4 @@
-"""Tag schemes against definitions by neighbours, conlleval's tables, and the counts of public corpora."""
+"""Tag schemes against definitions by neighbors, conlleval's tables, and the counts of public corpora."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAGS = ["O", *(f"{letter}-{label}" for letter in "BIESLU" for label in "xy")]
 
 @st.composite
 def span_sets(draw):
-    """A length and spans; cuts that touch give neighbours, often with the same label."""
+    """A length and spans; cuts that touch give neighbors, often with the same label."""
     length = draw(st.integers(0, 12))
     cuts = sorted(draw(st.sets(st.integers(0, length))))
     labels = st.sampled_from(["x", "y", "a-b", None])
@@ -80,7 +80,7 @@ def test_lenient_reading_of_every_short_sequence_is_that_of_conlleval():
 
 @pytest.mark.parametrize("left", "BIESLU")
 @pytest.mark.parametrize("right", "BIESLU")
-def test_neighbours_with_one_label_are_parted_where_one_ends_or_one_begins(left, right):
+def test_neighbors_with_one_label_are_parted_where_one_ends_or_one_begins(left, right):
     one = left in "BI" and right in "IEL"
     expected = [(0, 2, "x")] if one else [(0, 1, "x"), (1, 2, "x")]
     assert spans_of([f"{left}-x", f"{right}-x"], lenient=True) == expected

@@ -72,7 +72,7 @@ def test_whole_pairs_of_surrogates_are_characters():
     assert read(rb'{"a": "\ud83d\ude00 \\ud800"}') == [(1, {"a": "\U0001f600 \\ud800"})]
 
 
-def test_one_json_value_over_many_lines_is_recognised():
+def test_one_json_value_over_many_lines_is_recognized():
     with pytest.raises(DataError, match="x:1:1: the file is one JSON value over many lines; write one object a line"):
         read(json.dumps([{"a": 1}], indent=1).encode())
 

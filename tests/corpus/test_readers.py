@@ -190,7 +190,7 @@ def test_a_text_that_is_no_string_is_an_error(tmp_path, value, kind):
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-def test_another_delimiter_is_recognised(tmp_path, delimiter):
+def test_another_delimiter_is_recognized(tmp_path, delimiter):
     path = write(tmp_path / "x.csv", f"id{delimiter}text\n1{delimiter}a\n")
     with pytest.raises(DataError) as caught:
         list(read_documents(path))
@@ -247,7 +247,7 @@ def test_files_without_suffix_are_read_by_their_beginning(tmp_path):
     ],
 )
 @pytest.mark.parametrize("spool", [False, True])
-def test_standard_input_is_recognised(monkeypatch, content, texts, spool):
+def test_standard_input_is_recognized(monkeypatch, content, texts, spool):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     documents = read_documents("-", spool=spool)
     assert list(documents.texts()) == texts

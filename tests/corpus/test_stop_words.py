@@ -1,4 +1,4 @@
-"""Function words recognised from a corpus: what they are, in several languages, on every road through the counter."""
+"""Function words recognized from a corpus: what they are, in several languages, on every road through the counter."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_word_that_comes_in_clusters_or_is_long_is_kept() -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("language", CLOSED)
-def test_function_words_of_other_languages_are_recognised(language: str, data: Path) -> None:
+def test_function_words_of_other_languages_are_recognized(language: str, data: Path) -> None:
     path = data / "language" / "sentences" / f"{language}.txt"
     vocabulary = Vocabulary(stop_words="auto").fit(read_documents(path, unit="line"))
     assert set(CLOSED[language].split()) <= set(vocabulary.stop_words_)
@@ -91,7 +91,7 @@ def test_where_there_are_no_single_words_it_is_refused() -> None:
             Vocabulary(stop_words="auto", **options).fit(["a b"])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="or 'auto'"):
         Vocabulary(stop_words="english").fit(["a b"])
-    with pytest.raises(DataError, match="recognise first"):
+    with pytest.raises(DataError, match="recognize first"):
         Vocabulary(min_df=2).fit(sample_texts()).prune(stop_words="auto")
 
 

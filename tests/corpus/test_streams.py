@@ -254,7 +254,7 @@ def test_an_invalid_byte_far_into_a_file_is_found_exactly(tmp_path):
     assert (caught.value.source, caught.value.line, caught.value.column) == (str(path), before + 1, 6)
 
 
-def test_gzip_inside_gzip_is_recognised():
+def test_gzip_inside_gzip_is_recognized():
     with pytest.raises(DataError, match="this is gzip data inside compressed data; decompress it once before"):
         lines_of(gzip.compress(gzip.compress(b"text", mtime=0)))
 

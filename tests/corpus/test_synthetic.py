@@ -144,7 +144,7 @@ def test_terms_follow_zipf_and_mandelbrot(exponent, shift):
     assert p_value(frequencies(stream, 0, 3000), expected) > CHANCE
 
 
-def test_neighbouring_tokens_are_independent():
+def test_neighboring_tokens_are_independent():
     stream = ZipfStream(vocabulary=10, length=50, seed=2)
     pairs = np.zeros((10, 10))
     for number in range(0, 40000, 1024):  # each in another block

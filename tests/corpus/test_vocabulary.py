@@ -139,7 +139,7 @@ def test_merging_refuses_another_tokenizer() -> None:
         Vocabulary().fit(["a"]).merge(Vocabulary(tokenizer=CharacterNgrams()).fit(["abc"]))
 
 
-def test_normalised_terms_count_documents_once() -> None:
+def test_normalized_terms_count_documents_once() -> None:
     vocabulary = Vocabulary(tokenizer=Tokenizer(normalize=lambda token: "" if token == "the" else token.rstrip("s")))
     X = vocabulary.fit_transform(["the mill mills", "Mills"])
     assert vocabulary.terms_.to_list() == ["mill"]
@@ -147,7 +147,7 @@ def test_normalised_terms_count_documents_once() -> None:
     assert X.toarray().tolist() == [[2], [1]]
     bags = vocabulary.bags(["mills the mill saw"])
     assert [chunk.toarray().tolist() for chunk in bags] == [[[2]]]
-    assert (bags.tokens, bags.unknown) == (2, 1)  # what the normaliser drops is not unknown
+    assert (bags.tokens, bags.unknown) == (2, 1)  # what the normalizer drops is not unknown
 
 
 def test_any_callable_can_be_the_tokenizer() -> None:
@@ -261,7 +261,7 @@ def test_a_file_with_contradictions_is_refused(tmp_path: Path) -> None:
         ("removed_", {"min_df": {"types": 1, "tokens": 1.0}}, "removed terms"),
         ("removed_", {"min_df": {"types": 1, "tokens": 1, "more": 1}}, "removed terms"),
         ("removed_", {"min_df": [1, 1]}, "removed terms"),
-        ("stop_words_", ["the", 3], "recognised words"),
+        ("stop_words_", ["the", 3], "recognized words"),
         ("terms_", textmill.model.StringTable(["to", "be", "to"]), "occurs twice"),
     ],
 )
@@ -273,12 +273,12 @@ def test_values_that_no_counting_gives_are_refused(name: str, value: Any, messag
         vocabulary.verify()
 
 
-def test_merging_refuses_other_ngrams_and_pruning_by_recognised_words_needs_all_counts() -> None:
+def test_merging_refuses_other_ngrams_and_pruning_by_recognized_words_needs_all_counts() -> None:
     with pytest.raises(DataError, match="use one range"):
         Vocabulary().fit(["a"]).merge(Vocabulary(ngrams=(1, 2)).fit(["a"]))
     whole = Vocabulary().fit(["a b", "b c c", "c"])
     assert whole.prune(stop_words="auto").terms_ == whole.terms_
-    with pytest.raises(DataError, match="recognise first, then prune"):
+    with pytest.raises(DataError, match="recognize first, then prune"):
         whole.prune(min_df=2).prune(stop_words="auto")
     assert whole.prune(min_df=2).prune(max_df=1).removed_ == {
         "min_df": {"types": 1, "tokens": 1},
@@ -390,7 +390,7 @@ def test_reuters_counts_equal_those_of_plain_python(data: Path) -> None:
         assert row == {token: tokens[i].count(token) for token in tokens[i]}
 
 
-def test_a_cluster_takes_a_single_document_and_recognises_function_words(threads: Any) -> None:
+def test_a_cluster_takes_a_single_document_and_recognizes_function_words(threads: Any) -> None:
     assert Vocabulary().fit(["to be or not to be"], cluster=threads).terms_.to_list() == ["to", "be", "or", "not"]
     texts = list(sample_texts())
     here, there = Vocabulary(stop_words="auto"), Vocabulary(stop_words="auto")

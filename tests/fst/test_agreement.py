@@ -80,7 +80,7 @@ def test_best_paths() -> None:
             assert found == pytest.approx(expected, abs=1e-3)
 
 
-def test_determinisation_and_minimisation() -> None:
+def test_determinization_and_minimization() -> None:
     dice = random.Random(8)
     for _ in range(CASES):
         a = wfst.connect(random_fst(dice, "tropical", arcs=12, acceptor=True, epsilon=0.0))

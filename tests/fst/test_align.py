@@ -79,7 +79,7 @@ def test_em_has_the_likelihoods_and_probabilities_of_the_worked_example() -> Non
     assert (found[link("b", "B")], found[link("a", "A")]) == pytest.approx((0.6, 0.4))
 
 
-def test_the_channel_of_readings_is_learnt_as_in_the_worked_example() -> None:
+def test_the_channel_of_readings_is_learned_as_in_the_worked_example() -> None:
     start = StringAligner(max_iter=0, **CHANNEL).fit(KANJI)
     readings = {u[0]: [] for u, _ in start.links_}
     for u, v in start.links_:

@@ -191,7 +191,7 @@ def test_contexts_of_many_phones_are_made_where_they_are_read() -> None:
     assert names == ["e,e/p7_p9,p1", "e,p7/p9_p1,$", "p7,p9/p1_$,$"]
 
 
-def test_pronunciations_with_homophones_can_be_determinised() -> None:
+def test_pronunciations_with_homophones_can_be_determinized() -> None:
     words = [("two", "t uw"), ("too", "t uw", 1.0), ("tea", "t iy"), ("tease", "t iy z")]
     machine = fst.pronunciations(words)
     small = fst.minimize(fst.determinize(fst.rmepsilon(machine)))

@@ -99,9 +99,9 @@ class TroubleError(Exception):
     """What a definition of the test raises."""
 
 
-def broken(method: str, behaviour: Callable[[], Any]) -> Semiring:
+def broken(method: str, behavior: Callable[[], Any]) -> Semiring:
     """The semiring above, with one method that goes wrong."""
-    return wfst.custom(type("Broken", (Least,), {method: lambda self, *arguments: behaviour()})())
+    return wfst.custom(type("Broken", (Least,), {method: lambda self, *arguments: behavior()})())
 
 
 def diamond(algebra: Semiring) -> Fst:

@@ -80,7 +80,7 @@ def chained(dice: random.Random, algebra: Semiring) -> Made:
 
 
 @operation(SIX)
-def relabelled(dice: random.Random, algebra: Semiring) -> Made:
+def relabeled(dice: random.Random, algebra: Semiring) -> Made:
     a = small(dice, algebra)
     ins, outs = ({1: dice.randint(0, 3), 2: dice.randint(0, 3)} for _ in range(2))
     pairs = (((renamed(x, ins), renamed(y, outs)), w) for x, y, w in paths(a))
@@ -88,7 +88,7 @@ def relabelled(dice: random.Random, algebra: Semiring) -> Made:
 
 
 @operation(SIX)
-def relabelled_by_tables(dice: random.Random, algebra: Semiring) -> Made:
+def relabeled_by_tables(dice: random.Random, algebra: Semiring) -> Made:
     a = small(dice, algebra)
     old = SymbolTable(["<eps>", "a", "b"])
     a.input_symbols = a.output_symbols = old
@@ -113,7 +113,7 @@ def encoded_and_decoded(dice: random.Random, algebra: Semiring) -> Made:
     assert coded.properties("weighted") == {"weighted": False} or not encoder.weights
     if encoder.weights and labels and algebra.name in FIELDS:
         coded = wfst.minimize(wfst.determinize(wfst.rmepsilon(coded)))
-        if not algebra.idempotent:  # determinised without its weights: equal paths are one
+        if not algebra.idempotent:  # determinized without its weights: equal paths are one
             return wfst.decode(wfst.encode(a, encoder=encoder)[0], encoder), relation(a)
     return wfst.decode(coded, encoder), relation(a)
 
@@ -414,7 +414,7 @@ def distances_from_the_start(dice: random.Random, algebra: Semiring) -> Made:
     return a, relation(a)
 
 
-# ---- optimisation
+# ---- optimization
 
 
 @operation(SIX)
@@ -432,7 +432,7 @@ def epsilons_last(dice: random.Random, algebra: Semiring) -> Made:
 
 
 @operation(SIX)
-def synchronised(dice: random.Random, algebra: Semiring) -> Made:
+def synchronized(dice: random.Random, algebra: Semiring) -> Made:
     a = small(dice, algebra, epsilon=0.4)
     made = wfst.synchronize(a)
     for arcs, _ in arc_paths(made):
@@ -443,7 +443,7 @@ def synchronised(dice: random.Random, algebra: Semiring) -> Made:
 
 
 @operation(["left_string", "lexicographic(tropical,tropical)", "minmax", "tropical64", "product(tropical,log64)"])
-def determinised(dice: random.Random, algebra: Semiring) -> Made:
+def determinized(dice: random.Random, algebra: Semiring) -> Made:
     a = small(dice, algebra, acceptor=True, epsilon=0.0)
     made = wfst.determinize(a)
     assert made.has("input_deterministic")
@@ -451,7 +451,7 @@ def determinised(dice: random.Random, algebra: Semiring) -> Made:
 
 
 @operation(FIELDS)
-def optimised(dice: random.Random, algebra: Semiring) -> Made:
+def optimized(dice: random.Random, algebra: Semiring) -> Made:
     a = small(dice, algebra, acceptor=dice.random() < 0.5)
     return wfst.optimize(a), relation(a)
 

@@ -71,7 +71,7 @@ def test_filters_are_checked() -> None:
         wfst.info(wfst.Fst(), arc_filter="weights")
 
 
-def test_relabelling_asks_only_for_symbols_that_occur() -> None:
+def test_relabeling_asks_only_for_symbols_that_occur() -> None:
     old, new = wfst.SymbolTable(["<eps>", "a", "b"]), wfst.SymbolTable(["<epsilon>", "x", "a"])
     machine = wfst.compile_text("0 1 a\n1\n", acceptor=True, input_symbols=old)
     assert wfst.relabel_symbols(machine, input_symbols=new).arcs(0)[0].ilabel == 2

@@ -44,7 +44,7 @@ def test_filters_that_are_safe_give_one_total_weight_in_the_log_semiring(cyclic:
 
 
 @pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_determinised_and_minimised_machines_have_a_state_for_each_residual_language(count: int) -> None:
+def test_determinized_and_minimized_machines_have_a_state_for_each_residual_language(count: int) -> None:
     dice = random.Random(60)
     for _ in range(count):
         a = random_fst(dice, "boolean", states=7, arcs=16, acceptor=True, epsilon=0.1)

@@ -60,7 +60,7 @@ def test_connect_keeps_the_states_on_paths(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_cyclic_machines_are_minimised_as_far_as_moore_does(seed: int) -> None:
+def test_cyclic_machines_are_minimized_as_far_as_moore_does(seed: int) -> None:
     fst = wfst.connect(random_automaton(seed, labels=1 + seed % 3, kinds=1))
     assert wfst.minimize(fst).num_states == (classes_of(fst) if fst.num_states else 0)
     assert wfst.equivalent(wfst.minimize(fst), fst)
@@ -85,7 +85,7 @@ def test_states_that_only_far_arcs_tell_apart_stay_apart(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_deterministic_machine_is_determinised_by_renumbering(seed: int) -> None:
+def test_a_deterministic_machine_is_determinized_by_renumbering(seed: int) -> None:
     fst = random_automaton(seed, kinds=3)
     made = wfst.determinize(fst)
     assert made.has("input_sorted")

@@ -67,7 +67,7 @@ def test_trivial_filter_counts_five_times_in_the_log_semiring() -> None:
     assert wfst.total_weight(wfst.compose(a, b, compose_filter="trivial")) == pytest.approx(-math.log(5), abs=1e-12)
 
 
-def test_determinisation_in_two_semirings() -> None:
+def test_determinization_in_two_semirings() -> None:
     made = wfst.determinize(wfst.compile_text(W3))
     assert size(made) == (3, 4)
     assert same_machine(made, "0 1 1 1 1\n1 1 2 2 3\n1 2 3 3 5\n1 2 4 4 7\n2\n")
@@ -104,7 +104,7 @@ def test_epsilon_loop_of_one_half_doubles(name: str, delta: float) -> None:
     assert wfst.rmepsilon(fst).arcs(0)[0].weight == pytest.approx(-math.log(2), abs=delta)
 
 
-def test_pushing_and_minimising() -> None:
+def test_pushing_and_minimizing() -> None:
     fst = wfst.compile_text(W6)
     assert list(wfst.shortest_distance(fst, reverse=True)) == [0.0, 0.0, 4.0, 0.0]
     pushed = "0 1 1 1 0\n0 1 2 2 1\n0 2 3 3 9\n1 3 4 4 0\n1 3 5 5 1\n2 3 4 4 0\n2 3 5 5 1\n3\n"

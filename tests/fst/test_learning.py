@@ -45,7 +45,7 @@ def test_sums_over_pairs_are_those_of_compositions(seed):
 @pytest.mark.parametrize("objective", fst.OBJECTIVES)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_gradient_vanishes_where_training_ends(objective, seed):
-    """Finite differences of the objective, computed from compositions, at the weights that were learnt."""
+    """Finite differences of the objective, computed from compositions, at the weights that were learned."""
     machine = random_machine(seed + 50, states=3, arcs=24)
     pairs = [(text(x), text(y)) for x, y in pairs_of(seed, 6)]
     possible = fst.pair_log_likelihoods(machine, pairs) > -math.inf

@@ -91,7 +91,7 @@ def test_reversal_without_a_new_start_is_that_of_the_reference() -> None:
         assert pywrapfst.isomorphic(theirs(made), other)
 
 
-def test_pruned_determinisation_is_that_of_the_reference_and_keeps_the_best_strings() -> None:
+def test_pruned_determinization_is_that_of_the_reference_and_keeps_the_best_strings() -> None:
     dice = random.Random(4)
     for _ in range(CASES):
         a = wfst.rmepsilon(random_fst(dice, "tropical", arcs=14, acceptor=True))
@@ -111,9 +111,9 @@ def test_pruned_determinisation_is_that_of_the_reference_and_keeps_the_best_stri
         assert all(every[pair] == pytest.approx(weight) for pair, weight in relation(few).items())
 
 
-def test_pruned_determinisation_ends_where_the_whole_one_does_not() -> None:
+def test_pruned_determinization_ends_where_the_whole_one_does_not() -> None:
     fst = wfst.compile_text("0 1 1 1 1\n0 2 1 1 2\n1 1 2 2 3\n1 3 3 3 5\n2 2 2 2 4\n2 3 4 4 6\n3\n")
-    with pytest.raises(DataError, match="cannot be determinised"):
+    with pytest.raises(DataError, match="cannot be determinized"):
         wfst.determinize(fst)
     made = wfst.determinize(fst, weight=10.0)
     best = {tuple(x): w for x, _, w in paths(made)}

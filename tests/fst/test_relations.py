@@ -142,7 +142,7 @@ def test_epsilon_removal_keeps_the_relation(name: str, count: int) -> None:
 
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("name", ["tropical", "log64", "real", "boolean", "minmax"])
-def test_determinised_and_minimised_acceptors_are_equivalent(name: str, count: int) -> None:
+def test_determinized_and_minimized_acceptors_are_equivalent(name: str, count: int) -> None:
     def operation(dice: random.Random, algebra: Semiring) -> tuple[Fst, dict[Any, Any]]:
         a = wfst.rmepsilon(random_fst(dice, algebra, acceptor=True))
         made = wfst.determinize(a)
@@ -157,7 +157,7 @@ def test_determinised_and_minimised_acceptors_are_equivalent(name: str, count: i
 
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("name", ["tropical", "log64", "real"])
-def test_determinised_and_minimised_transducers_are_equivalent(name: str, count: int) -> None:
+def test_determinized_and_minimized_transducers_are_equivalent(name: str, count: int) -> None:
     dice = random.Random(3)
     algebra = semiring(name)
     for _ in range(count):

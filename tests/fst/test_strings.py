@@ -321,8 +321,8 @@ def test_random_paths_follow_the_weights() -> None:
     assert wfst.print_text(drawn) == wfst.print_text(wfst.randgen(fst, 4000, select="log_prob", weighted=True))
     uniform = wfst.randgen(fst, 4000, weighted=True, random_state=1)
     assert {text: w for text, _, w in wfst.strings(uniform)}["a"] == pytest.approx(0.5, abs=0.03)
-    unnormalised = wfst.arcmap(wfst.convert(fst, "log64"), "times", weight=2.0)
-    assert wfst.sample(unnormalised, 10).num_arcs == 10
+    unnormalized = wfst.arcmap(wfst.convert(fst, "log64"), "times", weight=2.0)
+    assert wfst.sample(unnormalized, 10).num_arcs == 10
 
 
 def test_special_labels_match_as_they_say() -> None:

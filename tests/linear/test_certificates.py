@@ -74,7 +74,7 @@ def test_every_estimator_that_claims_a_bound_is_tried_here() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Rows, labels, weights of rows, and what to minimise."""
+    """Rows, labels, weights of rows, and what to minimize."""
 
     name: str
     X: Any

@@ -460,7 +460,7 @@ def test_bad_input_is_named(call: Any, message: str) -> None:
         call()
 
 
-def test_constant_features_and_empty_rows_are_learnt_from() -> None:
+def test_constant_features_and_empty_rows_are_learned_from() -> None:
     X = sparse.csr_matrix(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, 0.0], [1.0, 3.0], [0.0, 1.0]]))
     model = UtilityLogistic().fit(X, [0, 0, 1, 0, 1, 1])
     assert np.isfinite(model.coef_).all()

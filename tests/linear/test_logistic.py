@@ -334,7 +334,7 @@ def test_without_an_intercept_the_optimum_is_that_of_scikit_learn_too(rows: int,
     assert model.certificate(X, y, weights).relative_gap < 1e-9
 
 
-def test_constant_columns_and_empty_rows_are_learnt_from() -> None:
+def test_constant_columns_and_empty_rows_are_learned_from() -> None:
     X = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     for l1, l2 in ((0.5, 0.0), (0.0, 0.5)):
         model = LogisticRegression(l1=l1, l2=l2, tolerance=1e-10).fit(X, [0, 1, 1, 1])

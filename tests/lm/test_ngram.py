@@ -331,6 +331,6 @@ def test_the_bindings_check_what_they_are_given() -> None:
 def test_reuters_is_less_surprising_with_longer_contexts(data: Path) -> None:
     texts = [document.text for document in read_documents(data / "reuters" / "reuters21578.jsonl.gz")][:3000]
     sentences = [sentence for text in texts for sentence in split_sentences(text)]
-    held_out, learnt = sentences[::10], [s for i, s in enumerate(sentences) if i % 10]
-    perplexities = [NGramModel(order=n).fit(learnt).perplexity(held_out) for n in (1, 2, 3)]
+    held_out, learned = sentences[::10], [s for i, s in enumerate(sentences) if i % 10]
+    perplexities = [NGramModel(order=n).fit(learned).perplexity(held_out) for n in (1, 2, 3)]
     assert perplexities == sorted(perplexities, reverse=True)

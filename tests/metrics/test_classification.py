@@ -122,7 +122,7 @@ def test_human_judges_of_reviews(table, mse, mae, bias, pearson, exact, near, qu
     assert errors.pearson == pytest.approx(pearson, abs=5e-6)
 
 
-def test_tokens_labelled_with_their_language():
+def test_tokens_labeled_with_their_language():
     assert AccuracyCounts(49943 - 1420, 49943).accuracy == pytest.approx(0.9716, abs=5e-5)
     assert AccuracyCounts(49340 - 817, 49340).accuracy == pytest.approx(0.9834, abs=5e-5)
     parts = [AccuracyCounts(3, 4), AccuracyCounts(0, 1)]

@@ -98,7 +98,7 @@ def test_a_threshold_accepts_what_the_table_says():
             assert counts.at(threshold) == BinaryCounts.from_labels(gold, accepted)
 
 
-def test_thresholds_separate_even_neighbouring_floats():
+def test_thresholds_separate_even_neighboring_floats():
     low = 1.0
     high = math.nextafter(low, 2.0)
     huge = ScoreCounts.from_scores([low, high, 1.7e308, -1.7e308], [0, 1, 1, 0])

@@ -93,7 +93,7 @@ def test_repr_shows_what_is_not_default_and_can_be_evaluated():
     assert repr(eval(repr(Outer(scale=2.0)))) == "Outer(scale=2.0)"
 
 
-def test_clone_keeps_parameters_and_forgets_what_was_learnt():
+def test_clone_keeps_parameters_and_forgets_what_was_learned():
     table = np.arange(3)
     outer = Outer(first=Inner(depth=4), table=table).fit([[1.0]])
     copy = clone(outer)

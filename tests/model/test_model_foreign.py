@@ -70,7 +70,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
-def test_files_of_other_kinds_are_recognised(kind, tmp_path):
+def test_files_of_other_kinds_are_recognized(kind, tmp_path):
     data, expected = FOREIGN[kind]
     path = tmp_path / "model.mill"
     path.write_bytes(data)
@@ -84,14 +84,14 @@ def test_files_of_other_kinds_are_recognised(kind, tmp_path):
 
 
 @pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
-def test_a_safetensors_file_of_another_program_is_recognised(metadata, tmp_path):
+def test_a_safetensors_file_of_another_program_is_recognized(metadata, tmp_path):
     path = tmp_path / "model.safetensors"
     path.write_bytes(save({"weights": np.ones(3)}, metadata=metadata))
     with pytest.raises(ModelFileError, match="a safetensors file of another program"):
         load(path)
 
 
-def test_folders_and_pipes_are_recognised_and_not_waited_for(tmp_path):
+def test_folders_and_pipes_are_recognized_and_not_waited_for(tmp_path):
     with pytest.raises(ModelFileError, match="is a folder; pass the file"):
         load(tmp_path)
     os.mkfifo(tmp_path / "pipe")

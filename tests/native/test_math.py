@@ -21,7 +21,7 @@ extended_only = pytest.mark.skipif(np.finfo(Extended).nmant < 60, reason="long d
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, -5e-324, 1e-310, 2.2250738585072014e-308]
 SPECIAL += [math.nextafter(2.2250738585072014e-308, 0.0), sys.float_info.max, -sys.float_info.max, 1e-17, -1e-17, 0.5]
 
-# 20 digits, computed once in arbitrary precision: poles, the root and its neighbours, both sides of every switch
+# 20 digits, computed once in arbitrary precision: poles, the root and its neighbors, both sides of every switch
 DIGAMMA = [
     (5e-324, -math.inf),
     (1e-310, -math.inf),

@@ -22,7 +22,7 @@ VALUES = np.random.default_rng(7).normal(size=100_003) * 10.0 ** np.random.defau
 
 
 def lane_sum(values):
-    """The definition: 16 lanes of neighbouring items, each summed in order, added in order."""
+    """The definition: 16 lanes of neighboring items, each summed in order, added in order."""
     bounds = [len(values) * lane // 16 for lane in range(17)]
     total = 0.0
     for begin, end in itertools.pairwise(bounds):

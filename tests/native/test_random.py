@@ -96,7 +96,7 @@ def test_uniform_numbers_are_uniform_and_below_one():
     assert_distributed(sample, stats.uniform())
 
 
-def test_streams_of_neighbouring_items_and_seeds_are_independent():
+def test_streams_of_neighboring_items_and_seeds_are_independent():
     sample = draw("random_uniform", rows=200, columns=2000)
     correlation = np.corrcoef(sample)[np.triu_indices(200, 1)]
     assert np.abs(correlation).max() < 5.5 / math.sqrt(2000)  # 19,900 pairs
@@ -116,7 +116,7 @@ def test_integers_below_n_are_equally_likely(n):
 
 
 def test_integers_below_a_number_near_the_word_size_have_no_bias():
-    n = 2**62 + 2**61  # a plain remainder or product would favour a third of the numbers
+    n = 2**62 + 2**61  # a plain remainder or product would favor a third of the numbers
     sample = draw("random_below", n, dtype=np.int64)
     assert sample.max() < n
     assert stats.chisquare(np.bincount((sample // (n // 12)).ravel(), minlength=12)).pvalue > LEVEL

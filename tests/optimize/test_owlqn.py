@@ -15,7 +15,7 @@ TIGHT = Stopping(gradient_tolerance=1e-10, violation_tolerance=1e-9, tolerance=0
 both_alignments = pytest.mark.parametrize("align", ["all", "zeros"])
 
 
-def penalised(objective, theta, l1):
+def penalized(objective, theta, l1):
     return objective(theta)[0] + float(np.sum(l1 * np.abs(theta)))
 
 
@@ -23,16 +23,16 @@ def penalised(objective, theta, l1):
 @pytest.mark.parametrize("seed", range(5))
 def test_separable_quadratic_has_the_soft_threshold_as_its_minimum(seed, align):
     random = np.random.default_rng(seed)
-    centre, curvature, l1 = random.normal(size=40) * 2, random.uniform(0.5, 4, 40), random.uniform(0, 3, 40)
+    center, curvature, l1 = random.normal(size=40) * 2, random.uniform(0.5, 4, 40), random.uniform(0, 3, 40)
     l1[:5] = 0.0
     found = minimize_owlqn(
-        lambda t: (float(curvature @ (t - centre) ** 2) / 2, curvature * (t - centre)),
+        lambda t: (float(curvature @ (t - center) ** 2) / 2, curvature * (t - center)),
         random.normal(size=40),
         l1=l1,
         stopping=TIGHT,
         align=align,
     )
-    expected = soft_threshold(centre, l1 / curvature)
+    expected = soft_threshold(center, l1 / curvature)
     assert found.theta == pytest.approx(expected, abs=1e-7)
     assert ((found.theta == 0) == (expected == 0)).all()
 
@@ -50,7 +50,7 @@ def test_lasso_agrees_with_scikit_learn(alpha, align):
 
     reference = Lasso(alpha=alpha, fit_intercept=False, tol=1e-14, max_iter=100_000).fit(features, target).coef_
     found = minimize_owlqn(objective, np.zeros(30), l1=alpha, stopping=TIGHT, align=align)
-    assert found.value == pytest.approx(penalised(objective, reference, alpha), rel=1e-8)
+    assert found.value == pytest.approx(penalized(objective, reference, alpha), rel=1e-8)
     assert found.theta == pytest.approx(reference, abs=1e-6)
     assert ((found.theta == 0) == (reference == 0)).all()
     assert kkt_violation(found.theta, found.gradient, alpha).optimal
@@ -66,8 +66,8 @@ def test_logistic_regression_agrees_with_scikit_learn(l1, align):
     )
     reference = model.fit(features, labels).coef_[0]
     found = minimize_owlqn(objective, np.zeros(25), l1=l1, stopping=TIGHT, align=align)
-    assert found.value == pytest.approx(penalised(objective, reference, l1), rel=1e-8)
-    assert found.value <= penalised(objective, reference, l1) * (1 + 1e-12)
+    assert found.value == pytest.approx(penalized(objective, reference, l1), rel=1e-8)
+    assert found.value <= penalized(objective, reference, l1) * (1 + 1e-12)
     assert ((found.theta == 0) == (reference == 0)).all()
     assert kkt_violation(found.theta, found.gradient, l1, tolerance=1e-5).optimal
 
@@ -139,7 +139,7 @@ def test_free_coordinates_may_cross_zero(align):
     assert kkt_violation(found.theta, found.gradient, l1).optimal
 
 
-def test_penalised_coordinates_stop_at_zero_before_they_change_sign():
+def test_penalized_coordinates_stop_at_zero_before_they_change_sign():
     thetas = [np.ones(2)]
     minimize_owlqn(
         lambda t: (float(((t + 3) ** 2).sum()), 2 * (t + 3)),
@@ -231,16 +231,16 @@ def test_unknown_alignment_is_refused():
 def test_a_diagonal_of_the_curvatures_finds_the_soft_threshold_in_a_few_iterations(align):
     random = np.random.default_rng(3)
     curvature = np.logspace(-4, 4, 50)
-    centre, l1 = random.normal(size=50) * 2, curvature * random.uniform(0, 2, 50)
+    center, l1 = random.normal(size=50) * 2, curvature * random.uniform(0, 2, 50)
     rule = Stopping(gradient_tolerance=0, tolerance=0, max_iter=12)
 
     def run(diagonal):
         def objective(theta):
-            return float(curvature @ (theta - centre) ** 2) / 2, curvature * (theta - centre)
+            return float(curvature @ (theta - center) ** 2) / 2, curvature * (theta - center)
 
         return minimize_owlqn(objective, np.zeros(50), l1=l1, stopping=rule, align=align, diagonal=diagonal).theta
 
-    expected = soft_threshold(centre, l1 / curvature)
+    expected = soft_threshold(center, l1 / curvature)
     assert run(curvature) == pytest.approx(expected, abs=1e-6)
     assert np.abs(run(None) - expected).max() > 0.1
 

@@ -41,7 +41,7 @@ def test_coordinate_update_has_the_published_values():
 
 @settings(derandomize=True, deadline=None)
 @given(st.floats(-5, 5), st.floats(-5, 5), st.floats(0.1, 5), st.floats(0, 3), st.floats(0, 3), st.floats(-6, 6))
-def test_coordinate_update_minimises_the_quadratic_model(theta, slope, curvature, l1, l2, other):
+def test_coordinate_update_minimizes_the_quadratic_model(theta, slope, curvature, l1, l2, other):
     def model(x):
         return slope * (x - theta) + curvature / 2 * (x - theta) ** 2 + l1 * abs(x) + l2 / 2 * x * x
 
@@ -62,11 +62,11 @@ def test_pseudo_gradient_has_the_published_values():
 def test_pseudo_gradient_is_the_steepest_one_sided_slope(at, slope, l1):
     tiny = 1e-6
 
-    def penalised(x):
+    def penalized(x):
         return slope * (x - at) + l1 * abs(x)
 
-    right = (penalised(at + tiny) - penalised(at)) / tiny
-    left = (penalised(at - tiny) - penalised(at)) / tiny
+    right = (penalized(at + tiny) - penalized(at)) / tiny
+    left = (penalized(at - tiny) - penalized(at)) / tiny
     expected = right if right < 0 else -left if left < 0 else 0.0
     assert float(pseudo_gradient(np.array([at]), np.array([slope]), l1)[0]) == pytest.approx(expected, abs=1e-8)
 

@@ -31,17 +31,17 @@ def literal_rprop(slope, theta, plus, iterations):
 
 @both_variants
 def test_path_is_that_of_the_rules(variant):
-    centres = np.array([3.0, -0.05, 0.0371])
+    centers = np.array([3.0, -0.05, 0.0371])
     path = [np.zeros(3)]
     minimize_rprop(
-        lambda t: (float(((t - centres) ** 4).sum()), 4 * (t - centres) ** 3),
+        lambda t: (float(((t - centers) ** 4).sum()), 4 * (t - centers) ** 3),
         path[0],
         variant=variant,
         stopping=Stopping(gradient_tolerance=0, tolerance=0, max_iter=40),
         callback=lambda now: path.append(now.theta.copy()),
     )
-    for i, centre in enumerate(centres):
-        expected = literal_rprop(lambda x, c=centre: 4 * (x - c) ** 3, 0.0, variant == "+", 40)
+    for i, center in enumerate(centers):
+        expected = literal_rprop(lambda x, c=center: 4 * (x - c) ** 3, 0.0, variant == "+", 40)
         assert [theta[i] for theta in path] == pytest.approx(expected, abs=1e-12)
 
 
@@ -55,7 +55,7 @@ def test_smooth_minimum_is_that_of_lbfgs(variant):
 
 
 @both_variants
-def test_penalised_minimum_is_the_published_one(variant):
+def test_penalized_minimum_is_the_published_one(variant):
     found = minimize_rprop(toy_chain_crf(0.01), np.zeros(22), variant=variant, l1=0.5, stopping=TIGHT)
     assert found.value == pytest.approx(6.90136158, rel=1e-6)
     assert found.report.active[-1] == 9

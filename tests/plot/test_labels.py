@@ -90,6 +90,6 @@ def test_labels_keep_off_large_points() -> None:
     figure = scatter({"a": ([0, 1], [0, 0])}, sizes={"a": [100, 1]}, labels={"a": ["large", "small"]}, **LABELS)
     axes = figure.axes[0]
     radius = np.sqrt(400 / np.pi) * figure.dpi / 72
-    centre = axes.transData.transform((0, 0))
+    center = axes.transData.transform((0, 0))
     large = box_of(axes.texts[0])
-    assert large.x0 >= centre[0] + radius or large.x1 <= centre[0] - radius
+    assert large.x0 >= center[0] + radius or large.x1 <= center[0] - radius

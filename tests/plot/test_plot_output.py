@@ -30,7 +30,7 @@ def sample() -> Any:
     )
 
 
-def grey() -> Any:
+def gray() -> Any:
     return plot.heat_map(np.arange(400).reshape(20, 20), x_label="x", y_label="y")
 
 
@@ -118,7 +118,7 @@ def test_a_second_drawing_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_threads_draw_the_same_figures() -> None:
     def digests() -> list[str]:
-        return [hashlib.sha256(plot.to_svg(make()).encode()).hexdigest() for make in (sample, grey)]
+        return [hashlib.sha256(plot.to_svg(make()).encode()).hexdigest() for make in (sample, gray)]
 
     expected = digests()
     found: list[list[str]] = []
@@ -153,7 +153,7 @@ def test_neither_pyplot_nor_matplotlib_is_loaded_before_it_is_needed() -> None:
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for draw in (sample, grey):
+    for draw in (sample, gray):
         with pytest.raises(DataError, match=r"pip install 'textmill\[plot\]'") as caught:
             draw()
         assert "\n" not in str(caught.value)
@@ -201,7 +201,7 @@ def test_an_svg_for_a_page_takes_the_colors_of_the_page() -> None:
 
 def test_ids_are_unique_referred_to_and_of_this_figure_only() -> None:
     ids: list[str] = []
-    for figure in (sample(), grey(), plot.histogram({"s": [1, 2, 2]}, x_label="x")):
+    for figure in (sample(), gray(), plot.histogram({"s": [1, 2, 2]}, x_label="x")):
         found = attributes(plot.to_svg(figure))
         own = [value for name, value in found if name == "id"]
         references = [value[1:] for name, value in found if name == "href" and value.startswith("#")]

@@ -1,4 +1,4 @@
-"""Linear chains by definition: every labelling enumerated, and the toy problems of the specification."""
+"""Linear chains by definition: every labeling enumerated, and the toy problems of the specification."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def path_score(unary, pairs, path):
 
 
 def all_paths(unary, pairs, allowed=None):
-    """Every labelling with its score, best first."""
+    """Every labeling with its score, best first."""
     T, Y = unary.shape
     paths = [
         p

@@ -1,4 +1,4 @@
-"""The CoNLL-2000 scorer restated: two tables say between which neighbouring tags a chunk ends or begins."""
+"""The CoNLL-2000 scorer restated: two tables say between which neighboring tags a chunk ends or begins."""
 
 from __future__ import annotations
 

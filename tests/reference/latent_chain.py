@@ -27,7 +27,7 @@ class EnumeratedChain:
         masses = defaultdict(list)
         for path, weight in self.weight.items():
             masses[tuple(self.owner[h] for h in path)].append(weight)
-        self.labellings = {labels: math.fsum(weights) / self.z for labels, weights in masses.items()}
+        self.labelings = {labels: math.fsum(weights) / self.z for labels, weights in masses.items()}
 
     def best_hidden(self):
         return max(self.weight, key=self.weight.__getitem__)
@@ -35,8 +35,8 @@ class EnumeratedChain:
     def ranked_hidden(self):
         return sorted(((weight / self.z, path) for path, weight in self.weight.items()), key=lambda item: -item[0])
 
-    def ranked_labellings(self):
-        return sorted(((p, labels) for labels, p in self.labellings.items()), key=lambda item: -item[0])
+    def ranked_labelings(self):
+        return sorted(((p, labels) for labels, p in self.labelings.items()), key=lambda item: -item[0])
 
     def state_marginals(self, length):
         sums = [[0.0] * len(self.owner) for _ in range(length)]

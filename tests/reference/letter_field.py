@@ -1,4 +1,4 @@
-"""A field over letters straight from its definition: all labellings of a word, each with the sum of its weights."""
+"""A field over letters straight from its definition: all labelings of a word, each with the sum of its weights."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def key(word, t, first, last):
     return h
 
 
-def labellings(crf, word):
-    """All labellings of a word of known letters, as labels within each letter's list, with their scores."""
+def labelings(crf, word):
+    """All labelings of a word of known letters, as labels within each letter's list, with their scores."""
     letters = {letter: i for i, letter in enumerate(crf.letters_.to_list())}
     numbers = [letters[letter] for letter in word]
     lists = [crf.labels_[crf.label_begin_[x] : crf.label_begin_[x + 1]].tolist() for x in numbers]
@@ -67,7 +67,7 @@ def outputs(crf, word):
     symbols = crf.symbols_.to_list()
     letters = {letter: i for i, letter in enumerate(crf.letters_.to_list())}
     sums = {}
-    for choice, score in labellings(crf, word):
+    for choice, score in labelings(crf, word):
         written = []
         for letter, k in zip(word, choice, strict=True):
             label = int(crf.labels_[crf.label_begin_[letters[letter]] + k])

@@ -243,7 +243,7 @@ def learned_idf(documents: Sequence[Items]) -> Idf:
 
 
 def context_similarity(sequences: Sequence[Items], window: int = 4) -> Sim:
-    """Cosine of TF-IDF weighted bags of neighbours, over the sequences as often as they are given."""
+    """Cosine of TF-IDF weighted bags of neighbors, over the sequences as often as they are given."""
     bags: dict[Any, Counter[Any]] = {}
     for s in sequences:
         for at, g in enumerate(s):

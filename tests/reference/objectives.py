@@ -1,4 +1,4 @@
-"""Functions with known minima, for the tests of optimisers: value and gradient straight from their definitions."""
+"""Functions with known minima, for the tests of optimizers: value and gradient straight from their definitions."""
 
 from __future__ import annotations
 

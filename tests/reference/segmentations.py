@@ -9,7 +9,7 @@ Segmentation = tuple[tuple[int, int, int], ...]  # (first token, one past the la
 
 
 def segmentations(n: int, labels: int, allowed: Callable[[int, int], bool]) -> Iterator[Segmentation]:
-    """Every way to cut n tokens into O tokens and labelled candidates; labels count O."""
+    """Every way to cut n tokens into O tokens and labeled candidates; labels count O."""
 
     def go(at: int) -> Iterator[Segmentation]:
         if at == n:

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 
 def is_well_formed(tags, scheme):
-    """Every tag is one of the scheme and may stand between its neighbours; O stands outside both ends."""
+    """Every tag is one of the scheme and may stand between its neighbors; O stands outside both ends."""
     return all(_may_follow(scheme, left, right) for left, right in pairwise(["O", *tags, "O"]))
 
 
 def _may_follow(scheme, left, right):
     (a, x), (b, y) = _split(left), _split(right)
     same = x == y
-    if scheme == "IOB1":  # B only to part two neighbours with the same label
+    if scheme == "IOB1":  # B only to part two neighbors with the same label
         return b in "OI" or (b == "B" and a in "BI" and same)
     if scheme == "IOB2":  # I only inside a span that B began
         return b in "OB" or (b == "I" and a in "BI" and same)

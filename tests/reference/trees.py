@@ -217,7 +217,7 @@ def leaf_estimate(cases: list[Case], label: Any, confidence: float) -> float:
 
 
 def estimate(node: Tree, cases: list[Case], confidence: float) -> float:
-    """Estimated errors of a subtree whose leaves are labelled by these cases."""
+    """Estimated errors of a subtree whose leaves are labeled by these cases."""
     if not cases:
         return 0.0
     here = Tree(cases)

@@ -67,18 +67,18 @@ def test_feature_values_that_are_not_finite_are_refused(value: float) -> None:
 
 
 def test_development_data_with_other_columns_is_refused() -> None:
-    with pytest.raises(DataError, match=r"tokens have one column, but those learnt from had 2|asks for column 1"):
+    with pytest.raises(DataError, match=r"tokens have one column, but those learned from had 2|asks for column 1"):
         CRF(patterns=PATTERNS).fit(X, Y, [[("the",)]], [["B"]])
 
 
-def test_empty_sequences_are_trained_on_and_labelled() -> None:
+def test_empty_sequences_are_trained_on_and_labeled() -> None:
     plain = CRF(patterns=PATTERNS, l1=0.05).fit(X, Y)
     mixed = CRF(patterns=PATTERNS, l1=0.05).fit([[], *X, []], [[], *Y, []])
     assert mixed.objective_ == pytest.approx(plain.objective_, rel=1e-12)
     assert mixed.predict([[], X[0], []]) == [[], Y[0], []]
 
 
-def test_a_sequence_of_a_million_tokens_is_trained_on_and_labelled() -> None:
+def test_a_sequence_of_a_million_tokens_is_trained_on_and_labeled() -> None:
     long, labels = [("the", "D"), ("dog", "N")] * 500_000, ["B", "I"] * 500_000
     crf = CRF(patterns=["b", "u:%x[0,1]"], max_iter=2, l1=0.5).fit([long], [labels])
     assert crf.predict([long]) == [labels]
@@ -164,8 +164,8 @@ COMMANDS = {
     "folder": ("train train.txt -p patterns.txt -o none/x.mill", "none: there is no such folder"),
     "checkpoint": ("train train.txt -p patterns.txt --resume two.txt -o x.mill", "two.txt: is no checkpoint"),
     "start": ("train new.txt -p patterns.txt --model m.mill -o x.mill", "label 'never' is not one of the model's"),
-    "columns": ("label m.mill wide.txt", "wide.txt:1: tokens have 4 columns, but those learnt from had 2"),
-    "narrow": ("label m.mill one.txt", "one.txt:1: tokens have one column, but those learnt from had 2"),
+    "columns": ("label m.mill wide.txt", "wide.txt:1: tokens have 4 columns, but those learned from had 2"),
+    "narrow": ("label m.mill one.txt", "one.txt:1: tokens have one column, but those learned from had 2"),
     "best": ("label m.mill train.txt -k 0", "-k must be a whole number at least 1"),
     "precision": ("dump m.mill --precision -1", "precision must be a whole number at least 0"),
     "scores": ("evaluate scored.txt", "scored.txt:1: found a line of scores"),
@@ -203,14 +203,14 @@ def test_every_fault_is_one_line(
     assert not (files / "x.mill").exists()
 
 
-def test_a_long_sequence_is_labelled_in_every_way(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_sequence_is_labeled_in_every_way(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "long.txt").write_text("the D B\ndog N I\n" * 20_000)
     for extra in ([], ["-k", "2", "--scores"], ["--posterior", "--scores"], ["--constrain"]):
         out, _ = said(capsys, "label", files / "m.mill", files / "long.txt", *extra)
         assert out.count("\n") == (2 * 40_002 if extra[:1] == ["-k"] else 40_002 if "--scores" in extra else 40_001)
 
 
-def test_empty_lines_and_empty_files_are_labelled_with_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_lines_and_empty_files_are_labeled_with_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("", "\n\n\n"):
         (files / "empty.txt").write_text(text)
         assert said(capsys, "label", files / "m.mill", files / "empty.txt")[0] == ""

@@ -144,7 +144,7 @@ def test_bad_options(options, fault):
 
 
 def test_no_spans_are_refused():
-    with pytest.raises(DataError, match="no labelled spans"):
+    with pytest.raises(DataError, match="no labeled spans"):
         CandidateFilter().fit([["a"]], [["O"]])
     with pytest.raises(DataError, match="1 sequences but 2"):
         CandidateFilter().fit([["a"]], [["O"], ["O"]])

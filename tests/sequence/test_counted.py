@@ -165,8 +165,8 @@ def test_weights_of_levels_predict_left_out_labels_better_than_even_ones():
                 total += math.log(max(steps[t, before, names.index(tag)], 1e-300))
         return total
 
-    learnt = model.weights_
-    assert likelihood(learnt) > likelihood(np.full_like(learnt, 0.5))
+    learned = model.weights_
+    assert likelihood(learned) > likelihood(np.full_like(learned, 0.5))
 
 
 @pytest.mark.parametrize("smoothing", ["witten-bell", "absolute", "hard"])

@@ -361,7 +361,7 @@ def test_stages_add_tests_only_under_active_parents():
         CRF(patterns=["*"], stages=[(500, ["u:%x[0,0]"], [None])]).fit(X, Y)
 
 
-def test_labels_that_are_not_known_are_learnt_around():
+def test_labels_that_are_not_known_are_learned_around():
     partial = [[None if i % 3 == 1 else label for i, label in enumerate(labels)] for labels in Y]
     crf = CRF(patterns=PATTERNS, l1=0.05, l2=0.01).fit(X, partial)
     assert crf.score(X, Y) > 0.8
@@ -369,7 +369,7 @@ def test_labels_that_are_not_known_are_learnt_around():
         CRF(patterns=PATTERNS, algorithm="sgd_l1").fit(X, partial)
 
 
-def test_constraints_posteriors_and_best_labellings():
+def test_constraints_posteriors_and_best_labelings():
     crf = CRF(patterns=PATTERNS, l1=0.05).fit(X, Y)
     known = [[None] * len(labels) for labels in Y]
     known[0][1] = "V"
@@ -398,7 +398,7 @@ def test_a_token_may_be_given_several_labels_and_spans_have_a_confidence():
     allowed = {labels: p for labels, p in listed.items() if labels[0] in others}
     assert tuple(found) == max(allowed, key=allowed.get)
     for posterior in (False, True):
-        with pytest.raises(DataError, match="every labelling of sequence 1 is forbidden"):
+        with pytest.raises(DataError, match="every labeling of sequence 1 is forbidden"):
             crf.predict(X[:1], posterior=posterior, transitions=np.zeros((len(crf.classes_),) * 2))
     with pytest.raises(DataError, match=r"'what' of sequence 1 is no label"):
         crf.predict(X[:1], constraints=[[["what"], *[None] * (len(free) - 1)]])
@@ -537,7 +537,7 @@ def test_crfs_and_conditional_markov_models_are_siblings():
 
 
 @pytest.mark.parametrize("kind", [CRF, ConditionalMarkov])
-def test_a_model_minimises_minus_the_logarithm_of_its_own_probabilities(kind):
+def test_a_model_minimizes_minus_the_logarithm_of_its_own_probabilities(kind):
     model = kind(patterns=PATTERNS, l1=0.3, l2=0.01, compact=False).fit(X, Y)
     objective = model.objective(model._labeled(model.encoder_.encode(X), Y, None))
     theta = objective.spread(model.features_, model.weights_)

@@ -1,4 +1,4 @@
-"""Labelled files, and what can be wrong with them."""
+"""Labeled files, and what can be wrong with them."""
 
 from __future__ import annotations
 

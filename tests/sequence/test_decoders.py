@@ -43,7 +43,7 @@ LATTICE_BEST = [
 ]
 
 
-def test_the_best_labellings_of_the_lattice():
+def test_the_best_labelings_of_the_lattice():
     layout, data, theta = lattice_example()
     found = best_labels(ChainScorer(layout, theta), data, 20)[0]
     assert len(found) == 8
@@ -55,12 +55,12 @@ def test_the_best_labellings_of_the_lattice():
     assert forced.tolist() == [0, 0, 0]
 
 
-def test_a_sequence_of_one_token_has_as_many_labellings_as_labels():
+def test_a_sequence_of_one_token_has_as_many_labelings_as_labels():
     data = Encoded(np.array([0, 1]), active([[0]], 1), active([[0]], 1))
     assert len(best_labels(ChainScorer(FeatureLayout(2, 1, 1), np.arange(6.0)), data, 4)[0]) == 2
 
 
-def test_many_labellings_of_one_score_are_no_burden():
+def test_many_labelings_of_one_score_are_no_burden():
     tokens = 600
     rows = active([[0]] * tokens, 1)
     scorer = ChainScorer(FeatureLayout(3, 1, 1), np.zeros(3 + 9))
@@ -69,7 +69,7 @@ def test_many_labellings_of_one_score_are_no_burden():
     assert {one.score for one in found} == {0.0}
 
 
-def test_scores_of_many_labellings_fall_and_are_those_of_their_paths():
+def test_scores_of_many_labelings_fall_and_are_those_of_their_paths():
     layout, data, theta = random_problem(4, 4, longest=6)
     for s, found in enumerate(best_labels(ChainScorer(layout, theta), data, 5000)):
         unary, pairs = token_scores(layout, data, theta, s)
@@ -139,7 +139,7 @@ def test_forbidden_transitions_are_not_taken_and_a_blocked_sequence_is_told():
     assert scores[0] == -np.inf
 
 
-def test_the_confidence_of_a_span_is_its_share_of_all_labellings():
+def test_the_confidence_of_a_span_is_its_share_of_all_labelings():
     layout, data, theta = lattice_example()
     labels = np.array([0, 1, 0], np.int32)
     confidence = span_confidence(ChainScorer(layout, theta), data, labels, [(0, 3), (0, 2), (1, 2)])
@@ -148,7 +148,7 @@ def test_the_confidence_of_a_span_is_its_share_of_all_labellings():
         span_confidence(ChainScorer(layout, theta), data, labels, [(2, 4)])
 
 
-def test_a_conditional_markov_model_is_normalised_at_every_label():
+def test_a_conditional_markov_model_is_normalized_at_every_label():
     layout, data, theta = lattice_example()
     scorer = ChainScorer(layout, theta, normalized=True)
     _, log_z = posterior(scorer, data)
@@ -158,7 +158,7 @@ def test_a_conditional_markov_model_is_normalised_at_every_label():
     assert sum(hypotheses.values()) == pytest.approx(1)
 
 
-def test_no_labelling_is_asked_for():
+def test_no_labeling_is_asked_for():
     layout, data, theta = lattice_example()
     with pytest.raises(DataError, match="at least 1 and at most 1000000, got 0"):
         best_labels(ChainScorer(layout, theta), data, 0)
@@ -166,7 +166,7 @@ def test_no_labelling_is_asked_for():
         best_labels(ChainScorer(layout, theta), data, 1_000_001)
 
 
-def test_hundreds_of_thousands_of_labellings_are_found_in_order() -> None:
+def test_hundreds_of_thousands_of_labelings_are_found_in_order() -> None:
     """Looking at all that wait, for each that is found, would be 1e11 steps."""
     layout, k = FeatureLayout(20, 12, 1), 300_000
     scorer = ChainScorer(layout, np.random.default_rng(3).normal(size=layout.size))

@@ -316,7 +316,7 @@ def test_attributes_that_cannot_be_used_are_refused(token: object, fault: str) -
 
 def test_data_with_other_columns_than_in_training_are_refused() -> None:
     encoder = Encoder(patterns=["u:%x[0,0]"]).fit([[["a", "b"]]])
-    with pytest.raises(DataError, match="tokens have 3 columns, but those learnt from had 2"):
+    with pytest.raises(DataError, match="tokens have 3 columns, but those learned from had 2"):
         encoder.encode([[["a", "b", "c"]]])
 
 
@@ -341,11 +341,12 @@ def test_fewer_columns_will_do_if_the_patterns_find_theirs() -> None:
     whole = encoder.encode(rows)
     for narrow in ([[("a",), ("b",)]], [["a", "b"]], [Sentence((("a", "b"),))], [[("a", "X"), ("b", "Y")]]):
         assert encoder.encode(narrow).unigram.ids.tolist() == whole.unigram.ids.tolist()
-    with pytest.raises(DataError, match="tokens have 4 columns, but those learnt from had 3; give the same columns"):
+    with pytest.raises(DataError, match="tokens have 4 columns, but those learned from had 3; give the same columns"):
         encoder.encode([[("a", "X", "1", "more")]])
     two = Encoder(patterns=["u:%x[0,0]", "u:p=%x[0,1]"]).fit(rows)
     fault = (
-        r"tokens have one column, but those learnt from had 3, and pattern 'u:p=%x\[0,1\]' \(line 2\) asks for column 1"
+        r"tokens have one column, but those learned from had 3, "
+        r"and pattern 'u:p=%x\[0,1\]' \(line 2\) asks for column 1"
     )
     with pytest.raises(DataError, match=fault):
         two.encode([["a"]])

@@ -1,4 +1,4 @@
-"""Taggers between tools: trained here, labelled there, and the other way round."""
+"""Taggers between tools: trained here, labeled there, and the other way round."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_conditional_markov_model_stays_one_in_wapitis_format(tmp_path: Path) 
     assert again.predict(X) == model.predict(X)
 
 
-def test_files_of_any_kind_are_recognised(tagger: CRF, tmp_path: Path) -> None:
+def test_files_of_any_kind_are_recognized(tagger: CRF, tmp_path: Path) -> None:
     X = split_labels(sample_chunks("test")[:20]).X
     for suffix in ("mill", "wapiti"):
         write_tagger(tagger, tmp_path / f"m.{suffix}")

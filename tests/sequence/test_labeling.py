@@ -1,4 +1,4 @@
-"""Labelled files: layout, gold columns, constraints, scores."""
+"""Labeled files: layout, gold columns, constraints, scores."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_batches_do_not_change_the_answers(tagger: CRF, monkeypatch: pytest.Monk
     assert list(label_sentences(tagger, sentences)) == whole
 
 
-def test_scores_are_those_of_the_labelling_and_its_tokens(tagger: CRF) -> None:
+def test_scores_are_those_of_the_labeling_and_its_tokens(tagger: CRF) -> None:
     sentence = sample_chunks("test")[0]
     X = split_labels([sentence]).X
     texts = list(label_sentences(tagger, [sentence], LabelingOptions(k=3, scores=True)))
@@ -84,7 +84,7 @@ def test_known_labels_are_kept_and_other_strings_are_free(tagger: CRF) -> None:
         list(label_sentences(tagger, one_column, LabelingOptions(constrain=True)))
 
 
-def test_attribute_files_are_labelled_with_gold_and_answer() -> None:
+def test_attribute_files_are_labeled_with_gold_and_answer() -> None:
     model = CRF(l1=0.1).fit([[["w=a"], ["w=b"]]] * 3, [["A", "B"]] * 3)
     file = io.BytesIO(b"A\tw=a\nA\tw=b\n\n")
     assert "".join(label_attributes(model, file)) == "A\tA\nA\tB\n\n"
@@ -111,7 +111,7 @@ def test_rows_of_tests_may_have_any_length() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "labelled"),
+    ("line", "labeled"),
     [
         ("the DT", "the DT B-NP"),
         ("the\tDT", "the\tDT\tB-NP"),
@@ -121,9 +121,9 @@ def test_rows_of_tests_may_have_any_length() -> None:
         ("the DT O", "the DT O B-NP"),
     ],
 )
-def test_lines_stay_as_they_are(tagger: CRF, line: str, labelled: str) -> None:
+def test_lines_stay_as_they_are(tagger: CRF, line: str, labeled: str) -> None:
     sentences = read_columns(io.BytesIO(f"{line}\n\n".encode()), keep_lines=True)
-    assert "".join(label_sentences(tagger, sentences)) == f"{labelled}\n\n"
+    assert "".join(label_sentences(tagger, sentences)) == f"{labeled}\n\n"
 
 
 def test_one_column_is_parted_from_its_label_by_a_tab() -> None:
@@ -131,7 +131,7 @@ def test_one_column_is_parted_from_its_label_by_a_tab() -> None:
     assert "".join(label_sentences(tagger, read_columns(io.BytesIO(b"b\na\n"), keep_lines=True))) == "b\tB\na\tA\n\n"
 
 
-def test_a_tagger_of_words_takes_one_column_though_it_learnt_from_two() -> None:
+def test_a_tagger_of_words_takes_one_column_though_it_learned_from_two() -> None:
     data = split_labels(sample_chunks()[:100])
     tagger = CRF(patterns=["u:w=%x[0,0]", "u:s=%suffix[0,0,2]", "b"], max_iter=10).fit(data.X, data.y)
     words = [[(word,) for word, _ in sentence] for sentence in data.X]

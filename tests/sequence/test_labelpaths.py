@@ -153,24 +153,24 @@ def check_random_model(seed, order):
     for (path, p), (expected, best) in zip(hidden_paths(scorer, data), ranked, strict=False):
         assert p == pytest.approx(expected, rel=1e-9)
         assert path == list(best)
-    labellings = truth.ranked_labellings()
+    labelings = truth.ranked_labelings()
     (answer,) = best_label_paths(scorer, data, 5)
     assert answer.certificate.exact
-    np.testing.assert_allclose([p for _, p in answer.paths], [p for p, _ in labellings[:5]], rtol=1e-9)
-    assert [tuple(labels) for labels, _ in answer.paths] == [labels for _, labels in labellings[:5]]
+    np.testing.assert_allclose([p for _, p in answer.paths], [p for p, _ in labelings[:5]], rtol=1e-9)
+    assert [tuple(labels) for labels, _ in answer.paths] == [labels for _, labels in labelings[:5]]
     for search in ("hidden", "hidden-exact"):
         (other,) = best_label_paths(scorer, data, search=search)
         assert other.certificate.exact
-        assert tuple(other.paths[0][0]) == labellings[0][1]
+        assert tuple(other.paths[0][0]) == labelings[0][1]
     total = sum(
-        math.exp(label_log_probabilities(scorer, data, np.array(labels, np.int32))[0]) for labels in truth.labellings
+        math.exp(label_log_probabilities(scorer, data, np.array(labels, np.int32))[0]) for labels in truth.labelings
     )
     assert total == pytest.approx(1.0, rel=1e-9)
-    best = labellings[0][0]
+    best = labelings[0][0]
     for limits in (SearchLimits(expansions=1), SearchLimits(expansions=length), SearchLimits(paths=1)):
         for search in ("label", "hidden", "hidden-exact"):
             (short,) = best_label_paths(scorer, data, search=search, limits=limits)
-            certificate, p = short.certificate, truth.labellings[tuple(short.paths[0][0])]
+            certificate, p = short.certificate, truth.labelings[tuple(short.paths[0][0])]
             assert certificate.probability <= p * (1 + 1e-9)
             assert certificate.upper >= best * (1 - 1e-9)
             if certificate.exact:

@@ -1,4 +1,4 @@
-"""LatentCRF: objective and gradient against enumeration and differences, starts, restarts, files, labelling."""
+"""LatentCRF: objective and gradient against enumeration and differences, starts, restarts, files, labeling."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def enumerated_value(data, layout, owner, theta, triples=None):
         )
         gold = data.labels[begin:end].tolist()
         mass = math.fsum(
-            p for labels, p in chain.labellings.items() if all(y in (-1, z) for y, z in zip(gold, labels, strict=True))
+            p for labels, p in chain.labelings.items() if all(y in (-1, z) for y, z in zip(gold, labels, strict=True))
         )
         value -= data.weights[s] * math.log(mass)
     return value
@@ -175,7 +175,7 @@ def test_results_do_not_depend_on_threads():
     assert all(value == results[0][0] and (slopes == results[0][1]).all() for value, slopes in results)
 
 
-def test_equal_weights_give_uniform_labellings():
+def test_equal_weights_give_uniform_labelings():
     data = random_data(2, plain=True)
     value, gradient = LatentObjective(FeatureLayout(6, 7, 1), data, np.repeat([0, 1, 2], 2).astype(np.int32))(
         np.zeros(78)
@@ -276,7 +276,7 @@ def test_states_by_label_and_bad_parameters():
     with pytest.raises(DataError, match="no label of the model"):
         model.log_probability([["He"]], [["X"]])
     with pytest.raises(DataError, match="need a model without hidden states"):
-        model.predict(TOY_X, maximise="f1")
+        model.predict(TOY_X, maximize="f1")
 
 
 @pytest.mark.parametrize(

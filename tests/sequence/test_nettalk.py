@@ -114,7 +114,7 @@ def test_stages_from_one_to_five_letters_lose_nothing(letters):
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_stress_learnt_together_with_phonemes_does_them_no_harm(letters, data):
+def test_stress_learned_together_with_phonemes_does_them_no_harm(letters, data):
     words = list(read_nettalk(data / "nettalk" / "nettalk.data"))
     random.Random(1).shuffle(words)
     joint = [word.joint() for word in words]

@@ -269,7 +269,7 @@ def test_scales_are_roots_of_second_derivatives_at_zero(values, start):
     rows = layout.rows * labels
     expected = objective.scales() ** 2 - l2
     np.testing.assert_allclose(second[:rows] - l2, expected[:rows] * (1 - 1 / labels), rtol=1e-6)
-    ratio = (second[rows:] - l2) / expected[rows:]  # pairs: first tokens are counted, neighbours are not
+    ratio = (second[rows:] - l2) / expected[rows:]  # pairs: first tokens are counted, neighbors are not
     assert (ratio > 0.2).all()
     assert (ratio < 2).all()
 
@@ -301,17 +301,17 @@ def true_tests(rows, token):
     return [(int(rows.ids[e]), 1.0 if rows.values is None else float(rows.values[e])) for e in entries]
 
 
-def labelled_tokens(data):
+def labeled_tokens(data):
     """Of every token: number, sequence, the label before in the same sequence (-1: none or unknown), its own label."""
     for s in range(data.sequences):
         for t in range(int(data.offsets[s]), int(data.offsets[s + 1])):
             yield t, s, int(data.labels[t - 1]) if t > data.offsets[s] else -1, int(data.labels[t])
 
 
-def test_seen_features_are_those_of_labelled_tokens_and_neighbours():
+def test_seen_features_are_those_of_labeled_tokens_and_neighbors():
     layout, data, _ = odd_problem()
     seen, Y = set(), layout.labels
-    for t, _, before, label in labelled_tokens(data):
+    for t, _, before, label in labeled_tokens(data):
         if label >= 0:
             seen |= {u * Y + label for u, _ in true_tests(data.unigram, t)}
         if label >= 0 and before >= 0:
@@ -327,7 +327,7 @@ def test_conditioned_tokens_have_a_test_for_each_bigram_test_after_a_known_label
     bigram = bigram if values in ("both", "bigram") else bigram._replace(values=None)
     data = Encoded(data.offsets, unigram, bigram, data.labels, data.weights)
     expected = []
-    for t, s, before, label in labelled_tokens(data):
+    for t, s, before, label in labeled_tokens(data):
         if label >= 0:
             after = [(layout.rows + b * layout.labels + before, v) for b, v in true_tests(bigram, t) if before >= 0]
             expected.append((label, data.weights[s], sorted(true_tests(unigram, t) + after)))

@@ -379,7 +379,7 @@ def test_learns_its_training_data_and_comes_back_from_a_file(history, patterns, 
     best = again.predict_best(X[:1], 3)[0]
     assert best[0][0] == [(2, 5, "P"), (6, 8, "C")]
     assert best[0][2] > best[1][2] > best[2][2]
-    assert again.predict(X, maximise="f1") == again.predict(X, maximise=None) == Y
+    assert again.predict(X, maximize="f1") == again.predict(X, maximize=None) == Y
 
 
 def test_marginals_and_confidence_agree():
@@ -420,7 +420,7 @@ def test_one_token_segments_are_a_chain_of_labels():
     for i, text in enumerate(free.encoder_.tests_.to_list()):
         for j, name in enumerate(weights.classes):
             assert table[test[text[-1]], by_name[name]] == pytest.approx(weights.unigram[i, j], abs=1e-6)
-    assert crf.predict(words) == semi.predict(words, maximise=None)
+    assert crf.predict(words) == semi.predict(words, maximize=None)
 
 
 def test_threshold_zero_is_no_filter():
@@ -514,7 +514,7 @@ def test_segments_that_are_all_too_long_are_named():
 def test_bad_data():
     with pytest.raises(DataError, match="sequence 1, token 1: tag 'I-P' is not IOB2"):
         small().fit([["a"]], [["I-P"]])
-    with pytest.raises(DataError, match="no labelled segments"):
+    with pytest.raises(DataError, match="no labeled segments"):
         small().fit([["a"]], [["O"]])
     with pytest.raises(DataError, match="2 sequences but 1"):
         small().fit([["a"], ["b"]], [["B-P"]])
@@ -598,7 +598,7 @@ def test_rows_of_a_filter_of_ones_own():
 
 def test_f1_of_expected_choice_is_at_least_that_of_any_other():
     model = small(max_iter=3).fit(X, Y)
-    assert evaluate_tags(Y, model.predict(X, maximise="f1")).f1 > 0.5
+    assert evaluate_tags(Y, model.predict(X, maximize="f1")).f1 > 0.5
     everything = [segment for some in model.segment_marginals(X, threshold=0.0) for segment in some]
     gold = sum(segment.probability for segment in everything)
 
@@ -606,7 +606,7 @@ def test_f1_of_expected_choice_is_at_least_that_of_any_other():
         chances = [p for some in model.span_confidence(X, spans) for p in some]
         return 2 * sum(chances) / (len(chances) + gold)
 
-    best = expected(model.predict_segments(X, maximise="f1"))
+    best = expected(model.predict_segments(X, maximize="f1"))
     assert best >= expected(model.predict_segments(X))
     for answers in itertools.product(*([spans for spans, _, _ in some] for some in model.predict_best(X, 6))):
         assert best >= expected(list(answers)) - 1e-12

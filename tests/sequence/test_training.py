@@ -1,4 +1,4 @@
-"""Optimisers on the problem whose optimum is known, and against scipy, scikit-learn and the split formulation."""
+"""Optimizers on the problem whose optimum is known, and against scipy, scikit-learn and the split formulation."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def test_native_calls_of_a_few_at_a_time_change_nothing(algorithm, monkeypatch):
     assert (stopped.reason, stopped.iterations) == ("stopped", 2)
 
 
-def test_the_perceptron_gives_the_mean_of_the_weights_with_which_it_labelled():
+def test_the_perceptron_gives_the_mean_of_the_weights_with_which_it_labeled():
     layout, data, _ = random_problem(8, 3, unigrams=7, bigrams=7, sequences=23, values=True)  # few paths are equal
     result = run_online("perceptron", layout, data, epochs=3)
     w, total, steps, wrong = np.zeros(layout.size), np.zeros(layout.size), 0, []
@@ -883,10 +883,10 @@ def test_the_index_of_ten_million_tests_is_built_on_a_small_stack():
 
 
 class _Bowls:
-    """0.5 (w - centre)^2 for each feature, with the methods that a working set asks of an objective."""
+    """0.5 (w - center)^2 for each feature, with the methods that a working set asks of an objective."""
 
-    def __init__(self, centres):
-        self.centres, self.features, self.l2 = centres, None, 0.0
+    def __init__(self, centers):
+        self.centers, self.features, self.l2 = centers, None, 0.0
 
     def restrict(self, features):
         self.features = features
@@ -895,8 +895,8 @@ class _Bowls:
         return np.ones(len(self.features))
 
     def __call__(self, theta):
-        distance = theta - self.centres[self.features]
-        rest = np.delete(self.centres, self.features)
+        distance = theta - self.centers[self.features]
+        rest = np.delete(self.centers, self.features)
         return 0.5 * float(distance @ distance + rest @ rest), distance
 
     def into(self, theta, gradient):
@@ -905,7 +905,7 @@ class _Bowls:
 
     def violations(self, theta, threshold):
         value, inside = self(theta)
-        slopes = -self.centres
+        slopes = -self.centers
         outside = np.setdiff1d(np.flatnonzero(np.abs(slopes) > threshold), self.features)
         return value, inside, outside, slopes[outside]
 

@@ -73,7 +73,7 @@ def test_each_sequence_gets_the_best_of_all_answers(kind: Any, name: str) -> Non
     b = float(beta) ** 2
     sentences = [[("anna",), ("new",), ("york",)], [("york",), ("bert",)], [("in",)], [("new",), ("in",), ("rome",)]]
     sentences += [[("anna",), ("bert",)], [("rome",), ("new",), ("york",)], [("bert",), ("anna",), ("in",)]]
-    answers = tagger.predict(sentences, maximise=name, micro=False)
+    answers = tagger.predict(sentences, maximize=name, micro=False)
     for sentence, answer in zip(sentences, answers, strict=True):
         truths = sequences_of(tagger, sentence)
         assert sum(truths.values()) == pytest.approx(1.0)
@@ -100,39 +100,39 @@ def test_all_sequences_together_reach_the_greatest_f_of_expected_counts() -> Non
 
     per_sentence = [list(itertools.product(crf.classes_.tolist(), repeat=len(sentence))) for sentence in sentences]
     best = max(value(answers) for answers in itertools.product(*per_sentence))
-    assert value(crf.predict(sentences, maximise="f1")) == pytest.approx(best, abs=1e-5)
+    assert value(crf.predict(sentences, maximize="f1")) == pytest.approx(best, abs=1e-5)
 
 
 def test_recall_claims_more_than_precision() -> None:
     crf = model()
     X, _ = corpus(2, 60)
-    claimed = [sum(len(spans_of(tags)) for tags in crf.predict(X, maximise=name)) for name in ("f0.5", "f1", "f2")]
+    claimed = [sum(len(spans_of(tags)) for tags in crf.predict(X, maximize=name)) for name in ("f0.5", "f1", "f2")]
     assert claimed[0] < claimed[1] < claimed[2]
 
 
 def test_constraints_hold_and_empty_sequences_stay_empty() -> None:
     crf = model()
     for micro in (True, False):
-        tags = crf.predict([[("anna",)], [], [("rome",)]], maximise="f1", micro=micro)
+        tags = crf.predict([[("anna",)], [], [("rome",)]], maximize="f1", micro=micro)
         assert [len(row) for row in tags] == [1, 0, 1]
-        forced = crf.predict([[("anna",)]], maximise="token-f1", micro=micro, constraints=[["O"]])
+        forced = crf.predict([[("anna",)]], maximize="token-f1", micro=micro, constraints=[["O"]])
         assert forced == [["O"]]
 
 
 def test_threads_and_rounds_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     crf = model()
     X, _ = corpus(5, 400)
-    whole = crf.predict(X, maximise="f1")
+    whole = crf.predict(X, maximize="f1")
     monkeypatch.setattr("textmill.sequence.utility_tags.MOST_CELLS", 1)
     crf.n_jobs = 3
-    assert crf.predict(X, maximise="f1") == whole
+    assert crf.predict(X, maximize="f1") == whole
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"maximise": "accuracy"}, "no objective"),
-        ({"maximise": "f1", "posterior": True}, "one of them"),
+        ({"maximize": "accuracy"}, "no objective"),
+        ({"maximize": "f1", "posterior": True}, "one of them"),
     ],
 )
 def test_bad_requests_are_named(arguments: dict[str, Any], message: str) -> None:
@@ -143,11 +143,11 @@ def test_bad_requests_are_named(arguments: dict[str, Any], message: str) -> None
 def test_labels_without_outside_have_no_f() -> None:
     crf = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]], [["X", "Y"]])
     with pytest.raises(DataError, match="no label 'O'"):
-        crf.predict([[("a",)]], maximise="f1")
+        crf.predict([[("a",)]], maximize="f1")
     words = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]], [["X", "O"]])
-    assert words.predict([[("a",), ("b",)]], maximise="f1") == [["X", "O"]]
+    assert words.predict([[("a",), ("b",)]], maximize="f1") == [["X", "O"]]
     with pytest.raises(DataError, match="token-f1"):
-        words.predict([[("a",)]], maximise="span-f1")
+        words.predict([[("a",)]], maximize="span-f1")
 
 
 def test_chains_of_a_model_have_its_marginals() -> None:

@@ -39,8 +39,8 @@ def test_the_worked_example_of_scores() -> None:
 def test_the_entropy_of_even_and_of_single_topics() -> None:
     assert entropy(np.full((1, 50), 1 / 50))[0] == pytest.approx(5.643856, abs=1e-6)
     assert entropy(np.eye(50)[:1])[0] == 0.0
-    assert entropy(np.full((1, 50), 1 / 50), "normalised")[0] == pytest.approx(1.0)
-    assert entropy([[1.0]], "normalised")[0] == 0.0
+    assert entropy(np.full((1, 50), 1 / 50), "normalized")[0] == pytest.approx(1.0)
+    assert entropy([[1.0]], "normalized")[0] == 0.0
     assert effective_topics(np.full((1, 50), 1 / 50))[0] == pytest.approx(50.0)
 
 

@@ -30,7 +30,7 @@ def corrector() -> SpellingCorrector:
     return SpellingCorrector(min_count=2, n_jobs=1).fit(TEXTS)
 
 
-def test_misspelt_words_are_replaced_in_their_case() -> None:
+def test_misspelled_words_are_replaced_in_their_case() -> None:
     assert corrector().correct("Teh cat slpet on the matt.") == "The cat slept on the mat."
     assert corrector().correct("the mill turnd all day") == "the mill turned all day"
 

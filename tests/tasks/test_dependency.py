@@ -1,4 +1,4 @@
-"""The dependency parser: the algorithm against its definition, events, what is learnt, saved and refused."""
+"""The dependency parser: the algorithm against its definition, events, what is learned, saved and refused."""
 
 from __future__ import annotations
 
@@ -264,11 +264,11 @@ def test_the_largest_weights_are_kept_where_they_parse_as_well() -> None:
     assert len(plain.classifier_.combinations_) == len(same.classifier_.combinations_)  # few already
 
 
-def test_sentences_that_cannot_be_learnt_from_are_counted_or_refused() -> None:
+def test_sentences_that_cannot_be_learned_from_are_counted_or_refused() -> None:
     good = sample_sentences(40)
     fitted = DependencyParser(l1=1.0).fit([*good, sentence(2, 3, 3, -1), sentence(-1)])
     assert (fitted.n_sentences_, fitted.n_skipped_) == (40, 2)
-    with pytest.raises(DataError, match="no sentence of 1 can be learnt from"):
+    with pytest.raises(DataError, match="no sentence of 1 can be learned from"):
         DependencyParser().fit([sentence(-1)])
     with pytest.raises(DataError, match="same answer"):
         DependencyParser(l1=1.0).fit([sentence(1, 2, -1)])
@@ -279,7 +279,7 @@ def test_sentences_that_cannot_be_learnt_from_are_counted_or_refused() -> None:
         DependencyParser().predict(good)
 
 
-def test_accuracy_on_sentences_kept_apart_counts_those_that_cannot_be_learnt_from() -> None:
+def test_accuracy_on_sentences_kept_apart_counts_those_that_cannot_be_learned_from() -> None:
     good = sample_sentences(180)
     bad = [one.with_heads((-1, *[0] * (len(one) - 1))) for one in sample_sentences(400)[180:] if len(one) > 4][:36]
     mixed = [one for k, wrong in enumerate(bad) for one in (*good[5 * k : 5 * k + 5], wrong)]
@@ -406,7 +406,7 @@ def test_pairs_beat_single_features_on_the_web_corpus(data: Path, tmp_path: Path
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_pairs_of_the_web_corpus_are_learnt_in_little_memory(data: Path, tmp_path: Path) -> None:
+def test_pairs_of_the_web_corpus_are_learned_in_little_memory(data: Path, tmp_path: Path) -> None:
     web_corpus(data, tmp_path, "dev")  # extracts the files
     program = (
         "import atexit, re, sys, textmill.__main__\n"

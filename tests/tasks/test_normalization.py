@@ -1,4 +1,4 @@
-"""Text normalisation: hand-written cases, alignments, streams, the command."""
+"""Text normalization: hand-written cases, alignments, streams, the command."""
 
 from __future__ import annotations
 

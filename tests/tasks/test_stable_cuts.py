@@ -81,8 +81,8 @@ def test_a_coarser_granularity_has_no_more_segments():
 
 def test_the_cut_that_changes_least_is_trusted_most():
     a, b = np.array([5, 9]), np.array([3])
-    judgement = LOCAL.judge([np.arange(1, 20), a, a, a, b, *[np.zeros(0, int)] * 5])
-    assert int(np.argmin(judgement[:5])) == 2
+    judgment = LOCAL.judge([np.arange(1, 20), a, a, a, b, *[np.zeros(0, int)] * 5])
+    assert int(np.argmin(judgment[:5])) == 2
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Clusters: planted groups are found, labelled by their words, in every space and by every method."""
+"""Clusters: planted groups are found, labeled by their words, in every space and by every method."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def planted(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("model", [LSA, PCA, NMF, PLSA])
 @pytest.mark.parametrize("method", ["kmeans", "minibatch", "agglomerative"])
-def test_planted_subjects_are_found_and_labelled(model: type, method: str) -> None:
+def test_planted_subjects_are_found_and_labeled(model: type, method: str) -> None:
     X, subject = planted()
     fitted = model(n_topics=3, random_state=0).fit(X)
     found = cluster_documents(fitted, X, 3, method=method, n_words=3, terms=TERMS, random_state=0)

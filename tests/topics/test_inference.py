@@ -111,7 +111,7 @@ def test_entropy_of_uniform_and_of_single_topics() -> None:
 
 
 @pytest.mark.parametrize("method", ["em", "smoothed-em", "eg"])
-def test_what_is_maximised_never_falls_and_the_gap_closes_on_a_thousand_problems(method: str) -> None:
+def test_what_is_maximized_never_falls_and_the_gap_closes_on_a_thousand_problems(method: str) -> None:
     for seed in range(1000):
         X, phi = problem(seed)
         found = infer_topics(X, phi, method=method, tolerance=1e-7, max_iter=3000, trace=True)

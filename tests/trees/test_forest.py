@@ -249,7 +249,7 @@ def test_rejection_draws_the_same_trees_and_its_tries_are_those_of_theory() -> N
         many.reject(xi, own, max_tries=1)
 
 
-def test_shares_of_choices_are_a_normalised_grammar() -> None:
+def test_shares_of_choices_are_a_normalized_grammar() -> None:
     woven, xi, events = example()
     totals: dict[str, float] = {}
     for rule in woven.grammar(xi, events):

@@ -244,7 +244,7 @@ def test_float32_rows_give_float32_results(measure: str) -> None:
             np.testing.assert_allclose(mixed, pairwise_matrix(*both, **options(measure), **extra), atol=tolerance)
 
 
-def test_probabilities_are_normalised_on_demand() -> None:
+def test_probabilities_are_normalized_on_demand() -> None:
     P, Q = [[5, 3, 2]], [[1, 6, 3]]
     for measure, expected in (("kl", 0.515682), ("hellinger", 0.327384), ("js", 0.103295)):
         for make in (np.array, sparse.csr_matrix):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from reference.neighbours import nearest, scores
+from reference.neighbors import nearest, scores
 from scipy import sparse
 
 import textmill
@@ -194,7 +194,7 @@ def test_a_filter_that_leaves_nothing_is_given_as_the_reason(method: str) -> Non
         assert len(found.ids) == 0
 
 
-def test_neighbours_of_stored_vectors_leave_out_themselves() -> None:
+def test_neighbors_of_stored_vectors_leave_out_themselves() -> None:
     index = Index().fit([[1.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     found = index.neighbors_of([0, 3], k=2)
     assert [one.ids.tolist() for one in found] == [[2, 1], [1, 0]]

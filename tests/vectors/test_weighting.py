@@ -342,7 +342,7 @@ def test_scikit_learns_pipeline_and_search_take_it() -> None:
         ({"scheme": "tfidf"}, "scheme must be three letters such as 'ntc', got 'tfidf'"),
         ({"scheme": "xtc"}, "scheme 'xtc': the local letter must be one of n, b, a, l, got 'x'"),
         ({"scheme": "nlc"}, "the global letter must be one of n, t"),
-        ({"scheme": "ntn.ntx"}, "the normalisation letter must be one of n, c, got 'x'"),
+        ({"scheme": "ntn.ntx"}, "the normalization letter must be one of n, c, got 'x'"),
         ({"scheme": "ntn.ntc", "query": "ntc"}, "names the one for queries already"),
         ({"scheme": None}, "three letters"),
         ({"query": "nt"}, "query must be three letters"),

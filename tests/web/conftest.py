@@ -43,7 +43,7 @@ def server_of(tmp_path: Path) -> Iterator[Callable[..., Threaded]]:
     servers: list[Threaded] = []
 
     def make(files: tuple[str, ...], *, log: Any = None, **options: Any) -> Threaded:
-        options.setdefault("judgements", str(tmp_path / "judgements.sqlite"))
+        options.setdefault("judgments", str(tmp_path / "judgments.sqlite"))
         servers.append(Threaded(Settings(files, port=0, **options), log))
         return servers[-1]
 
@@ -66,8 +66,8 @@ def client_of(server_of: Callable[..., Threaded]) -> Iterator[Callable[..., http
 @pytest.fixture(scope="module")
 def client(paths: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of all files; what one test stores, the others of its module see."""
-    judgements = str(tmp_path_factory.mktemp("judged") / "judgements.sqlite")
-    server = Threaded(Settings(paths, port=0, judgements=judgements))
+    judgments = str(tmp_path_factory.mktemp("judged") / "judgments.sqlite")
+    server = Threaded(Settings(paths, port=0, judgments=judgments))
     with httpx.Client(base_url=server.address, timeout=60) as client:
         yield client
     server.stop()

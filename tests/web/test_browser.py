@@ -155,7 +155,7 @@ def server(paths: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> 
     rows[-1]["year"] = 1993
     rows[-1]["note"] = rows[-1]["authors"] = HOSTILE
     Collection.create(folder / "library", rows, methods=["tfidf", "lsa"], random_state=0)
-    settings = Settings(paths, port=0, collection=str(folder / "library"), judgements=str(folder / "judgements.sqlite"))
+    settings = Settings(paths, port=0, collection=str(folder / "library"), judgments=str(folder / "judgments.sqlite"))
     server = Threaded(settings)
     yield server
     server.stop()
@@ -453,7 +453,7 @@ def test_the_page_of_the_api_needs_no_other_server(browser: Browser) -> None:
 
 def test_a_token_in_the_address_becomes_a_cookie(driver: Any, paths: tuple[str, ...], tmp_path: Path) -> None:
     token = "a-token-nobody-can-guess"
-    server = Threaded(Settings(paths[:1], port=0, token=token, judgements=str(tmp_path / "j.sqlite")))
+    server = Threaded(Settings(paths[:1], port=0, token=token, judgments=str(tmp_path / "j.sqlite")))
     try:
         browser = Browser(driver, server.address)
         driver.get(server.address + "/models")

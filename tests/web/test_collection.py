@@ -134,7 +134,7 @@ def test_lists_follow_what_was_judged(client: httpx.Client, library: Path) -> No
 
     def judge(neighbor: str, grade: str | None) -> None:
         row = {"id": one, "neighbor": neighbor, "method": "lsa", "grade": grade}
-        assert client.put("/api/v1/articles/judgements", json=row).status_code == 204
+        assert client.put("/api/v1/articles/judgments", json=row).status_code == 204
 
     def moved() -> Any:
         return client.get("/api/v1/articles/feedback", params={"id": one, "k": 5}).json()

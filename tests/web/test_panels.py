@@ -170,7 +170,7 @@ def test_a_server_that_only_shows_stores_nothing(client_of: Clients, paths: tupl
     decision = {"id1": "p1", "id2": "p2", "label": "pos"}
     grade = {"id": "astronomy-01", "neighbor": "astronomy-02", "method": "words", "grade": "yes"}
     assert client.put("/api/v1/names/people", json=decision).status_code == 403
-    assert client.put("/api/v1/articles/judgements", json=grade).status_code == 403
+    assert client.put("/api/v1/articles/judgments", json=grade).status_code == 403
     assert client.get("/api/v1").json()["read_only"] is True
 
 
@@ -211,15 +211,15 @@ def test_unknown_ids_are_not_found(id: str, client: httpx.Client) -> None:  # no
     assert client.get("/api/v1/article", params={"id": id}).status_code == 404
 
 
-def test_judgements_are_stored_by_article_and_method(client: httpx.Client) -> None:
+def test_judgments_are_stored_by_article_and_method(client: httpx.Client) -> None:
     grade = {"id": "astronomy-01", "neighbor": "astronomy-10", "method": "words", "grade": "partly"}
-    assert client.put("/api/v1/articles/judgements", json=grade).status_code == 204
-    assert client.get("/api/v1/articles/judgements?id=astronomy-01").json() == [grade]
-    assert client.put("/api/v1/articles/judgements", json=grade | {"grade": None}).status_code == 204
-    assert client.get("/api/v1/articles/judgements?id=astronomy-01").json() == []
-    assert client.put("/api/v1/articles/judgements", json=grade | {"neighbor": "nobody"}).status_code == 404
-    assert client.put("/api/v1/articles/judgements", json=grade | {"method": "none"}).status_code == 404
-    assert client.put("/api/v1/articles/judgements", json=grade | {"grade": "great"}).status_code == 422
+    assert client.put("/api/v1/articles/judgments", json=grade).status_code == 204
+    assert client.get("/api/v1/articles/judgments?id=astronomy-01").json() == [grade]
+    assert client.put("/api/v1/articles/judgments", json=grade | {"grade": None}).status_code == 204
+    assert client.get("/api/v1/articles/judgments?id=astronomy-01").json() == []
+    assert client.put("/api/v1/articles/judgments", json=grade | {"neighbor": "nobody"}).status_code == 404
+    assert client.put("/api/v1/articles/judgments", json=grade | {"method": "none"}).status_code == 404
+    assert client.put("/api/v1/articles/judgments", json=grade | {"grade": "great"}).status_code == 422
 
 
 def test_articles_are_listed_by_the_letters_of_their_titles(client: httpx.Client) -> None:

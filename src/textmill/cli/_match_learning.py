@@ -34,7 +34,7 @@ ModelFile = Annotated[Path | None, typer.Option("--model", help="Model made by `
 _List = Annotated[str, typer.Argument(metavar="RECORDS", help="List of records or names; - for stdin.")]
 _Other = Annotated[str | None, typer.Option(help="Second list; only pairs between the two lists are compared.")]
 _Labels = Annotated[
-    Path | None, typer.Option("--labels", "--gold", help="Labelled pairs (id1, id2, pos or neg) or clusters.")
+    Path | None, typer.Option("--labels", "--gold", help="Labeled pairs (id1, id2, pos or neg) or clusters.")
 ]
 _Format = Annotated[
     str | None,
@@ -146,7 +146,7 @@ def blocks(
     encoding: _Encoding = "utf-8",
     json: Json = False,
 ) -> None:
-    """Report which pairs would be compared, and which labelled matches that loses.
+    """Report which pairs would be compared, and which labeled matches that loses.
 
     Example: textmill match blocks people.csv --field name --field phone:exact --labels gold.tsv
     """

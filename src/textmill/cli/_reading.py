@@ -36,7 +36,7 @@ StopWords = Annotated[
     str | None,
     typer.Option(
         metavar="WORDS",
-        help="Words to leave out: auto (recognise function words), english, none, or a file with one word per line.",
+        help="Words to leave out: auto (recognize function words), english, none, or a file with one word per line.",
     ),
 ]
 _Stem = Annotated[str | None, typer.Option(help="Language of the Snowball stemmer, such as english.")]
@@ -157,7 +157,7 @@ def read_stop_words(words: str) -> Any:
 
 
 def describe_stop_words(vocabulary: Any) -> str | None:
-    """One line on the words that were recognised, the most frequent first; None if there are none."""
+    """One line on the words that were recognized, the most frequent first; None if there are none."""
     from textmill.readable import counted
 
     words = vocabulary.stop_words_

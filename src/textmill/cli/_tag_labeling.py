@@ -1,4 +1,4 @@
-"""Labelling with hidden states: which search, its limits, and certificates as JSON lines."""
+"""Labeling with hidden states: which search, its limits, and certificates as JSON lines."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from textmill.cli._json import json_line
 
 __all__ = ["SearchOptions", "certified_lines", "read_tokens"]
 
-BATCH = 1000  # sequences labelled together
+BATCH = 1000  # sequences labeled together
 
 _Search = Annotated[
     str | None,
     typer.Option(
-        help="Hidden states: how to find the best labelling, label, hidden or hidden-exact, or viterbi for that of "
+        help="Hidden states: how to find the best labeling, label, hidden or hidden-exact, or viterbi for that of "
         "the best hidden path; default: label."
     ),
 ]
 _Certificates = Annotated[
     bool,
     typer.Option(
-        "--certificates", help="Hidden states: print a JSON line per sequence with its labellings and the proof."
+        "--certificates", help="Hidden states: print a JSON line per sequence with its labelings and the proof."
     ),
 ]
 _MaxExpansions = Annotated[int | None, typer.Option(help="Hidden states: limit of expanded prefixes per sequence.")]
@@ -91,17 +91,17 @@ def _reads_columns(tagger: Any) -> bool:
 
 
 def certified_lines(tagger: Any, source: Any, format: str, options: Any, searching: SearchOptions) -> Iterator[str]:  # noqa: A002
-    """A JSON line per sequence: tokens, labellings with probabilities, certificate."""
+    """A JSON line per sequence: tokens, labelings with probabilities, certificate."""
     from itertools import islice
 
     from textmill.errors import DataError
     from textmill.progress import track
     from textmill.sequence import SearchLimits, split_sentence
 
-    if format != "columns" or options.scores or options.posterior or options.maximise or options.search == "viterbi":
+    if format != "columns" or options.scores or options.posterior or options.maximize or options.search == "viterbi":
         raise DataError("--certificates goes with columns, --search, -k, --constrain and limits only")
     limits = SearchLimits(searching.max_expansions, searching.max_paths, searching.max_seconds)
-    sentences = iter(track(read_tokens(tagger, source), "labelling", unit="sequences"))
+    sentences = iter(track(read_tokens(tagger, source), "labeling", unit="sequences"))
     while batch := list(islice(sentences, BATCH)):
         split = [split_sentence(tagger, sentence, options.constrain) for sentence in batch]
         answers = tagger.predict_certified(

@@ -22,7 +22,7 @@ _WordsOnly = Annotated[
     typer.Option(
         "--words-only",
         rich_help_panel="Data",
-        help="Look only at the first column, so that running text can be labelled.",
+        help="Look only at the first column, so that running text can be labeled.",
     ),
 ]
 _Syntax = Annotated[str, typer.Option(rich_help_panel="Data", help="Pattern syntax: textmill, wapiti or crf++.")]

@@ -99,7 +99,7 @@ def explain(
     report: Annotated[Path | None, further_output("Write an HTML page instead of printing.")] = None,
     json: JsonLines = False,
 ) -> None:
-    """Show the topic of each word of a text: in colours, as a page, or as JSON.
+    """Show the topic of each word of a text: in colors, as a page, or as JSON.
 
     Example: textmill topics explain news.mill --text "The bank raised its rates." --report why.html
     """

@@ -27,7 +27,7 @@ SYNONYMS = {
     "n_jobs": ("jobs",),
     "n_topics": ("topics",),
     "n_words": ("words",),
-    "normaliser": ("normalise",),
+    "normalizer": ("normalize",),
     "random_state": ("seed",),
 }
 # advice for programs -> advice for people at a terminal

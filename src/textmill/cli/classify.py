@@ -310,7 +310,7 @@ def decode(
         ),
     ],
     beta: Annotated[float | None, typer.Option(help="Beta of F; default: 1.")] = None,
-    utility: Annotated[str | None, typer.Option(help="Another score to maximise, such as jaccard or cost:5:1.")] = None,
+    utility: Annotated[str | None, typer.Option(help="Another score to maximize, such as jaccard or cost:5:1.")] = None,
     micro: Annotated[bool, typer.Option("--micro", help="One score for all sets together, not one for each.")] = False,
     at_most: Annotated[int | None, typer.Option(min=0, help="Claim at most this many items of a set.")] = None,
     probability_field: Annotated[str, typer.Option(help="Field that holds the probability.")] = "probability",

@@ -49,7 +49,7 @@ def train(
     corrector.save(output)
     typer.echo(
         f"{len(corrector.words_)} words, an edit costs {corrector.edit_cost_:g}, "
-        f"{100 * corrector.accuracy_:.1f} % of misspelt words restored, "
+        f"{100 * corrector.accuracy_:.1f} % of misspelled words restored, "
         f"{100 * corrector.specificity_:.1f} % of rare words left alone"
     )
 
@@ -63,7 +63,7 @@ def apply_model(
     json: JsonLines = False,
     jobs: Jobs = None,
 ) -> None:
-    """Replace the misspelt words of a text, line by line.
+    """Replace the misspelled words of a text, line by line.
 
     Of JSONL, CSV and Parquet the text of each record is corrected, and a line of JSON written with all its fields.
 

@@ -90,7 +90,7 @@ def label(
 ) -> None:
     """Label sentences: the columns of the input and one more with tags, or the names as JSON.
 
-    Of CoNLL-U the words are labelled. Of JSONL, CSV and Parquet the text of each record is labelled as running text,
+    Of CoNLL-U the words are labeled. Of JSONL, CSV and Parquet the text of each record is labeled as running text,
     and the record written with its names.
 
     Example: textmill entities label names.mill esp.testb -o esp.labeled

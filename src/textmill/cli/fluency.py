@@ -351,7 +351,7 @@ def judge(
     answers_file: Annotated[Path, typer.Option("--answers", help="The answers, written with the sheet.")],
     json: JsonLines = False,
 ) -> None:
-    """Compare the judgements of people with the answers: accuracy, and which share of each side they accept.
+    """Compare the judgments of people with the answers: accuracy, and which share of each side they accept.
 
     Example: textmill fluency judge anna.csv ben.csv --answers answers.csv
     """

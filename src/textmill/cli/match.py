@@ -46,7 +46,7 @@ _MinCount = Annotated[int, typer.Option(help="Leave out names with a smaller cou
 _Kinds = Annotated[
     list[str] | None, typer.Option("--kind", help="Only names of this type; repeat the option for more.")
 ]
-_Gold = Annotated[Path | None, typer.Option(help="Labelled pairs or clusters; default: the clusters of the names.")]
+_Gold = Annotated[Path | None, typer.Option(help="Labeled pairs or clusters; default: the clusters of the names.")]
 _Other = Annotated[str | None, typer.Option(help="Second list; only pairs between the two lists are compared.")]
 _List = Annotated[str, typer.Argument(metavar="NAMES", help="List of names; - for stdin.")]
 _Output = Annotated[str, output_option("File for the pairs: .tsv, .jsonl or .parquet; - for stdout.")]
@@ -273,12 +273,12 @@ def evaluate(
     reading: NameInput,
     plot: Annotated[Path | None, figure_option("Draw F by number of pairs to this file (.png, .svg or .pdf).")] = None,
     beta: Annotated[
-        float, typer.Option(help="Beta of F in the figure: below 1 favours precision, above 1 recall.")
+        float, typer.Option(help="Beta of F in the figure: below 1 favors precision, above 1 recall.")
     ] = 1.0,
     floor: Annotated[float, typer.Option(help="Ignore pairs with a lower score.")] = 0.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per measure.")] = False,
 ) -> None:
-    """Rank all pairs by measures and compare the rankings with labelled pairs.
+    """Rank all pairs by measures and compare the rankings with labeled pairs.
 
     Example: textmill match evaluate names.tsv --gold gold.tsv -m "tfidf(words)" -m "ml(words, sub=jaro)" --plot f1.png
     """
@@ -323,7 +323,7 @@ def pool(
     k: Annotated[int, typer.Option("-k", help="Number of pairs that each measure proposes.")] = 100,
     report: Annotated[Path | None, further_output("Also write a page to label the pairs in a browser.")] = None,
 ) -> None:
-    """Collect pairs worth labelling: the best ones of several measures; those that --gold has labels for are left out.
+    """Collect pairs worth labeling: the best ones of several measures; those that --gold has labels for are left out.
 
     Example: textmill match pool names.tsv -k 200 -o pool.tsv --report pool.html
     """
@@ -374,12 +374,12 @@ def review(
 @app.command()
 @with_options
 def accept(
-    gold: Annotated[Path, output_argument("Labelled pairs; created if it does not exist.")],
+    gold: Annotated[Path, output_argument("Labeled pairs; created if it does not exist.")],
     decisions: Annotated[Path, typer.Argument(help="Decisions downloaded from the review page.")],
     reading: NameInput,
     names: Annotated[str | None, typer.Option(help="List of names, to check the ids.")] = None,
 ) -> None:
-    """Add decisions from a review page to a file of labelled pairs; newer labels replace older ones.
+    """Add decisions from a review page to a file of labeled pairs; newer labels replace older ones.
 
     Example: textmill match accept gold.tsv decisions.tsv
     """

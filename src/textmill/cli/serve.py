@@ -33,9 +33,9 @@ def serve(
         list[str] | None, typer.Option(help="Name under which a proxy is reached; repeat the option for more.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Number of processes.")] = 1,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse uploads, judgements and decisions.")] = False,
-    judgements: Annotated[
-        Path | None, typer.Option(help="File of judgements; default: judgements.sqlite in the collection, or here.")
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse uploads, judgments and decisions.")] = False,
+    judgments: Annotated[
+        Path | None, typer.Option(help="File of judgments; default: judgments.sqlite in the collection, or here.")
     ] = None,
 ) -> None:
     """Serve files to a browser, and as JSON to programs, until Ctrl-C or SIGTERM.
@@ -66,6 +66,6 @@ def serve(
         names=tuple(name or ()),
         workers=workers,
         read_only=read_only,
-        judgements=None if judgements is None else str(judgements),
+        judgments=None if judgments is None else str(judgments),
     )
     run(settings, started=lambda address: typer.echo(f"serving at {address}"))

@@ -148,13 +148,13 @@ def label(
         str | None,
         typer.Option(metavar="SCHEME", help="Repair ill-formed tags: IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", help="Number of labellings per sequence.")] = 1,
+    k: Annotated[int, typer.Option("-k", help="Number of labelings per sequence.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Add scores and probabilities.")] = False,
     posterior: Annotated[
         bool,
-        typer.Option("--posterior", help="Choose the most probable label of each token instead of the best labelling."),
+        typer.Option("--posterior", help="Choose the most probable label of each token instead of the best labeling."),
     ] = False,
-    maximise: Annotated[
+    maximize: Annotated[
         str | None,
         typer.Option(help="Choose the labels of greatest expected F: f1, span-f1 or token-f1, any beta for 1."),
     ] = None,
@@ -167,14 +167,14 @@ def label(
         bool, typer.Option("--json", help="With --text: print sentences and spans with their places in the text.")
     ] = False,
     spans: Annotated[
-        bool, typer.Option("--spans", help="Print JSON lines with labelled spans and their probabilities.")
+        bool, typer.Option("--spans", help="Print JSON lines with labeled spans and their probabilities.")
     ] = False,
     jobs: Jobs = None,
 ) -> None:
     """Label one token per line, or running text; the label is appended to the line.
 
-    Of CoNLL-U the words are labelled: word, the right label by --label-column, label. Of JSONL, CSV and Parquet the
-    text of each record is labelled as running text, and the record written with its sentences and spans.
+    Of CoNLL-U the words are labeled: word, the right label by --label-column, label. Of JSONL, CSV and Parquet the
+    text of each record is labeled as running text, and the record written with its sentences and spans.
     With --text --json every sentence is a line: begin, end, text and spans, each with begin, end, label and text.
     Places are numbers of characters from the beginning of the text.
 
@@ -209,7 +209,7 @@ def label(
         scores=scores,
         posterior=posterior,
         constrain=constrain,
-        maximise=maximise,
+        maximize=maximize,
         search=searching.checked(tagger),
     )
     with ExitStack() as stack:
@@ -231,12 +231,12 @@ def label(
         elif spans or by_segments is not None:
             if json or join_lines or format != "columns" or repairs is not None:
                 raise typer.BadParameter("spans are of columns; leave out --json, --join-lines, --format and --repair")
-            sentences = track(read_tokens(tagger, columns, label_column), "labelling", unit="sequences")
+            sentences = track(read_tokens(tagger, columns, label_column), "labeling", unit="sequences")
             texts = (label_spans if spans else label_segments)(tagger, sentences, options)
         elif json or join_lines:
             raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
         elif format == "columns":
-            sentences = track(read_tokens(tagger, columns, label_column), "labelling", unit="sequences")
+            sentences = track(read_tokens(tagger, columns, label_column), "labeling", unit="sequences")
             texts = label_sentences(tagger, _warned(tagger, sentences), options, repair=repairs)
         else:
             label = label_attributes if format == "crfsuite" else label_tests
@@ -545,7 +545,7 @@ def _labeled_records(
     from textmill.progress import track
     from textmill.sequence import label_text
 
-    for document in track(documents, "labelling", unit="records"):
+    for document in track(documents, "labeling", unit="records"):
         labeled = label_text(tagger, document.text, join_lines=join_lines, repair=repair)
         sentences = [
             {"begin": one.begin, "end": one.end, "text": one.text, "spans": [span._asdict() for span in one.spans]}

@@ -237,7 +237,7 @@ def evaluate(
     fringe: Annotated[str, typer.Option(help="What the n-gram model is made of: tags or words.")] = "tags",
     json: Json = False,
 ) -> None:
-    """Compare imputed trees with right ones: exact match, and labelled brackets.
+    """Compare imputed trees with right ones: exact match, and labeled brackets.
 
     Example: textmill transfer evaluate gold.mrg imputed.mrg
     """

@@ -108,7 +108,7 @@ def evaluate(
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Score a grammar on right trees: precision, recall and F1 of labelled brackets, and trees without an error.
+    """Score a grammar on right trees: precision, recall and F1 of labeled brackets, and trees without an error.
 
     Example: textmill trees evaluate grammar.mill test.mrg --max-length 40
     """

@@ -37,7 +37,7 @@ def generate(
         str | None, typer.Option(metavar="FILE", help="Surnames, one per line; default: 2,000 of the US census.")
     ] = None,
     noise: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Word error rate of a recogniser that writes them down.")
+        float, typer.Option(min=0, max=0.9, help="Word error rate of a recognizer that writes them down.")
     ] = 0.0,
     seed: Seed = 0,
 ) -> None:

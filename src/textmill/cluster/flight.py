@@ -67,7 +67,7 @@ class Task:
 
 
 class Flight:
-    """The tasks of one call; those that are not finished are cancelled when the call ends early."""
+    """The tasks of one call; those that are not finished are canceled when the call ends early."""
 
     def __init__(self, client: Client, mark: str, post: Post | None) -> None:
         self.room = 0  # how many may be under way when a step is started
@@ -324,7 +324,7 @@ def _explained(what: str) -> Iterator[None]:
         remedy = "give the workers more memory or make the chunks smaller"
         raise ClusterError(f"{what}: {error.allowed_failures + 1} workers died of it; {remedy}") from error
     except (concurrent.futures.CancelledError, asyncio.CancelledError) as error:
-        raise ClusterError(f"{what} was lost: the scheduler went away or cancelled it; start again") from error
+        raise ClusterError(f"{what} was lost: the scheduler went away or canceled it; start again") from error
     except Exception as error:
         raise ClusterError(f"{what} failed on a worker: {_one_line(error)}") from error
 

@@ -16,7 +16,7 @@ Post = tuple[str, float]  # mark of a connection, seconds of delay
 
 @dataclass
 class Traffic:
-    """What travelled on a Dask cluster, for experiments: filled in when the block of `connect` ends.
+    """What traveled on a Dask cluster, for experiments: filled in when the block of `connect` ends.
 
     A message is a chunk address, a state or a result that reached another process and was used there; `bytes` is the
     sum of their pickled sizes. Each waits `delay` seconds before it is used, as on a slow network. In one process
@@ -42,10 +42,10 @@ _received_lock = threading.Lock()
 class Parcel:
     """A value that is counted, and delayed, where it is first used after a journey."""
 
-    def __init__(self, value: object, post: Post, travelled: bool = False) -> None:
+    def __init__(self, value: object, post: Post, traveled: bool = False) -> None:
         self._value = value
         self._post = post  # mark of the connection, seconds of delay
-        self._travelled = travelled
+        self._traveled = traveled
 
     def __reduce__(self) -> tuple[object, ...]:
         return Parcel, (self._value, self._post, True)
@@ -59,7 +59,7 @@ class Parcel:
         """The value; the first time after a journey, it is counted and made to wait."""
         mark, delay = self._post
         with _received_lock:
-            first, self._travelled = self._travelled, False
+            first, self._traveled = self._traveled, False
             if first:
                 messages, size = _received.get(mark, (0, 0))
                 _received[mark] = messages + 1, size + len(pickle.dumps(self._value, protocol=5))

@@ -2,7 +2,7 @@
 
 readers, streams, writers   files, folders and pipes, plain or compressed, into records and documents
 tokenize, variants          words, sentences, character n-grams; spellings that mean the same
-phrases                     neighbouring words that belong together
+phrases                     neighboring words that belong together
 vocabulary, hashing         terms with their frequencies; columns by hash
 bags, bagfiles, bagwriters  sparse rows of counts, and their file formats
 dictionaries, arpa          term lists and back-off models of other tools
@@ -16,7 +16,7 @@ nettalk                     the NETtalk dictionary
 trees                       bracketed trees
 reviews                     star reviews
 sentences                   documents as a stream of sentences
-hidden_chains               labelled sequences from a chain of known states
+hidden_chains               labeled sequences from a chain of known states
 synthetic                   seeded streams of any length
 typed_segments              sentences with names of several classes, drawn at random
 sample                      the articles that come with the package

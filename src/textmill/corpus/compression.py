@@ -1,4 +1,4 @@
-"""Compressed bytes: gzip, bzip2, xz and zstd, recognised, undone and done through the libraries that own the formats.
+"""Compressed bytes: gzip, bzip2, xz and zstd, recognized, undone and done through the libraries that own the formats.
 
 `COMPRESSIONS` maps a suffix to everything textmill knows of it; a new compression is one entry. Several members (gzip),
 streams (bzip2, xz) or frames (zstd) in a row are one content, as their tools have it. What is wrong with the data is a
@@ -24,7 +24,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from textmill.errors import DataError
 
-__all__ = ["BLOCK", "COMPRESSIONS", "Compression", "compress", "decompress", "pieces", "recognise", "stream_of"]
+__all__ = ["BLOCK", "COMPRESSIONS", "Compression", "compress", "decompress", "pieces", "recognize", "stream_of"]
 
 BLOCK = 1 << 16  # larger ones cost more: their memory is handed back to the system each time
 
@@ -38,10 +38,10 @@ class Compression(NamedTuple):
     pack: Callable[[IO[bytes]], IO[bytes]]
 
 
-def recognise(head: bytes) -> Compression | None:
+def recognize(head: bytes) -> Compression | None:
     """Tell the compression of data by its first ten bytes or more.
 
-    >>> recognise(gzip.compress(b"some text")).name
+    >>> recognize(gzip.compress(b"some text")).name
     'gzip'
     """
     return next((kind for kind in COMPRESSIONS.values() if head.startswith(kind.magic)), None)

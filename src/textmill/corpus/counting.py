@@ -81,15 +81,15 @@ class Cutter:
         self.forget()
 
     def forget(self) -> None:
-        """Drop what is remembered of tokens that were normalised."""
-        # Tokens as written are counted in a table of their own, so that each is normalised once.
+        """Drop what is remembered of tokens that were normalized."""
+        # Tokens as written are counted in a table of their own, so that each is normalized once.
         self.written = native.TermTable()
         self.form_ids = np.zeros(0, dtype=np.int32)  # by number of the written token; -1: no term
-        self.dropped = np.zeros(0, dtype=bool)  # by number of the written token: the normaliser wants it gone
+        self.dropped = np.zeros(0, dtype=bool)  # by number of the written token: the normalizer wants it gone
         self.written_forms = native.Forms()  # the same for tokens that are combined, by name
 
     def normalizes(self, batch: list[Any]) -> bool:
-        """Say whether `count_forms` has to normalise this batch; lists of tokens are taken as they are, and where
+        """Say whether `count_forms` has to normalize this batch; lists of tokens are taken as they are, and where
         tokens are combined the kernel itself puts forms in their place.
         """
         return self.normalize is not None and isinstance(batch[0], str) and not self.combines
@@ -121,8 +121,8 @@ class Cutter:
         return [list(tokenizer(document)) for document in batch], None
 
     def forms(self, batch: list[Any]) -> list[list[str]]:
-        """Return the normalised tokens of a batch of texts."""
-        tokenizer: Any = self.tokenizer  # only a Tokenizer has a normaliser
+        """Return the normalized tokens of a batch of texts."""
+        tokenizer: Any = self.tokenizer  # only a Tokenizer has a normalizer
         return list(tokenizer.tokenize(batch, n_jobs=self.threads))
 
     def sequences(self, batch: list[Any], first: int, table: native.TermTable, *, grow: bool) -> tuple[Any, Any]:
@@ -134,7 +134,7 @@ class Cutter:
         return offsets, ids
 
     def count_forms(self, batch: list[Any], first: int, table: native.TermTable, *, grow: bool) -> tuple[Any, int]:
-        """Return rows of the normalised tokens by the terms of `table`, to which new ones are added if it may grow,
+        """Return rows of the normalized tokens by the terms of `table`, to which new ones are added if it may grow,
         and how many tokens are no terms.
         """
         normalize: Any = self.normalize

@@ -2,7 +2,7 @@
 
 A document's extra features are a mapping from names to numbers: its length, its year, the stars of a review. They
 become a sparse matrix with one column a name, which `sparse.hstack([bags, features])` puts beside the terms. Only
-numbers are features; a nominal value (a colour, a section) must be made into numbers first, one column a value:
+numbers are features; a nominal value (a color, a section) must be made into numbers first, one column a value:
 
     {"section=sports": 1}      instead of      {"section": "sports"}
 

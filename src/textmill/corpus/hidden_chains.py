@@ -1,4 +1,4 @@
-"""Labelled sequences from a hidden chain whose states are known: data for models that must find states by themselves.
+"""Labeled sequences from a hidden chain whose states are known: data for models that must find states by themselves.
 
     h_0 ~ pi,  h_t ~ A[h_{t-1}],  word_t ~ E[h_t];          published are the words and lab(h_t), the owner of the state
 

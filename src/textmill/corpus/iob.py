@@ -1,7 +1,7 @@
-"""Tag schemes: labelled spans written as one tag a token.
+"""Tag schemes: labeled spans written as one tag a token.
 
 A tag is `O` (outside every span) or a letter, a hyphen and a label (`B-PER`); spans without labels have the bare
-letter (`B`). Letters mean the same in every scheme. Between two neighbouring tags lies the edge of a span when
+letter (`B`). Letters mean the same in every scheme. Between two neighboring tags lies the edge of a span when
 
     one of them is O,  or their labels differ,  or the right one opens (B S U),  or the left one closes (E L S U)
 

@@ -4,7 +4,7 @@
 
 A mark is a digit under the vowel of a syllable (1 main stress, 2 secondary, 0 none), < or > elsewhere, pointing to it.
 Phoneme and mark together are the labels of the joint task. In the file some marks stand beside their phoneme, so the
-joint label attaches them again: a silent letter has none; a vowel has a digit, from a silent neighbour when it has none
+joint label attaches them again: a silent letter has none; a vowel has a digit, from a silent neighbor when it has none
 of its own, else 0; a consonant has an arrow, > where a vowel follows in the word, else <, when it has a digit. That
 changes 2,186 of the 146,934 letters and leaves 113 labels of 163.
 

@@ -1,4 +1,4 @@
-"""Phrases: neighbouring words that belong together, such as new_york, learned from a corpus and joined in texts.
+"""Phrases: neighboring words that belong together, such as new_york, learned from a corpus and joined in texts.
 
     npmi(a, b) = ln(p_ab / (p_a p_b)) / -ln p_ab                between -1 and 1; 1: neither occurs without the other
     llr(a, b)  = 2 sum_ij k_ij ln(k_ij N / (k_i. k_.j))         negative when they meet less often than by chance
@@ -52,7 +52,7 @@ _THRESHOLDS = {"npmi": 0.5, "llr": 100.0}  # for `threshold` None
 
 
 class Phrases(Transformer, Model):
-    """Learn which neighbouring words form phrases, and join them in texts or lists of tokens.
+    """Learn which neighboring words form phrases, and join them in texts or lists of tokens.
 
     A fitted one is a tokenizer: pass it as `tokenizer` of a `Vocabulary`, and phrases are counted as terms.
 
@@ -179,7 +179,7 @@ class Phrases(Transformer, Model):
         return self._phrase_table
 
     def __sklearn_clone__(self) -> Phrases:
-        """What was learnt stays in a copy: the tokenizer of a cloned vocabulary must cut as before."""
+        """What was learned stays in a copy: the tokenizer of a cloned vocabulary must cut as before."""
         copy = Phrases(**self.get_params(deep=False))
         for name in (*self.layout, *self.state):
             if hasattr(self, name):

@@ -42,7 +42,7 @@ from typing import IO, Any, NoReturn, TypeAlias, cast
 import numpy as np
 
 from textmill.corpus.columns import read_conllu_records
-from textmill.corpus.compression import COMPRESSIONS, recognise
+from textmill.corpus.compression import COMPRESSIONS, recognize
 from textmill.corpus.jsonl import read_jsonl
 from textmill.corpus.markup import read_html, read_main_text, read_xml
 from textmill.corpus.parquet import read_parquet
@@ -438,7 +438,7 @@ class _Settings:
     def records(self, reader: Reader, part: Part, bad: BadRecords) -> Iterator[tuple[int, _Fields]]:
         """What a reader gives; plain text by its name alone is a bad record if it looks like another format.
 
-        What was recognised by its beginning, as streams are, need not be looked at again.
+        What was recognized by its beginning, as streams are, need not be looked at again.
         """
         records = reader(part, bad)
         if reader not in _PLAIN or self.format is not None or part.start or _is_stream(part.source):
@@ -539,7 +539,7 @@ def _cut(part: Part, size: int) -> Iterator[Part]:
         yield part
         return
     with open(path, "rb") as stream:
-        packed = recognise(stream.read(16)) or os.path.splitext(path)[1].lower() in COMPRESSIONS
+        packed = recognize(stream.read(16)) or os.path.splitext(path)[1].lower() in COMPRESSIONS
         if packed or "\n".encode(part.encoding) != b"\n":
             yield part
             return

@@ -1,4 +1,4 @@
-"""Function words, recognised from the corpus itself: frequent, evenly spread and short, in any language with spaces.
+"""Function words, recognized from the corpus itself: frequent, evenly spread and short, in any language with spaces.
 
     f_t r_t exp(-0.35 l_t) > exp(-8)
 
@@ -16,7 +16,7 @@ language only, the whole list is taken as well.
 The constants were chosen by a grid search for the best worst case (F of precision and recall, precision counting
 double) over 26 samples in nine languages (Czech, English, French, German, Italian, Polish, Slovak, Slovene, Spanish),
 some of them the same text cut into other documents. On these samples, which also chose the constants and so flatter
-them, 84 to 100 % of the words that the rule recognises are on a published stop list of the language (stopwordsiso), and
+them, 84 to 100 % of the words that the rule recognizes are on a published stop list of the language (stopwordsiso), and
 they cover 62 to 83 % of the tokens of that list.
 
 Cost: one look at each word. References: Church & Gale (1995), Poisson mixtures; Zipf (1949), Human behavior and the
@@ -70,9 +70,9 @@ def function_words_of(
     function_words = frozenset(listed)
     on_list = np.array([name in function_words for name in names], dtype=bool)
     order = np.argsort(-c, kind="stable")
-    recognised = [names[int(i)] for i in order if chosen[i]]
+    recognized = [names[int(i)] for i in order if chosen[i]]
     if c[on_list].sum() >= _LIST_SHARE * n_tokens:
         chosen |= on_list
-        recognised = [names[int(i)] for i in order if chosen[i]]
-        return list(dict.fromkeys(recognised + sorted(function_words)))
-    return recognised
+        recognized = [names[int(i)] for i in order if chosen[i]]
+        return list(dict.fromkeys(recognized + sorted(function_words)))
+    return recognized

@@ -2,7 +2,7 @@
 
     bytes -> decompressed -> cut at line ends -> decoded -> (line number, line)
 
-Compression is recognised by the content; a suffix that promises compression is held to it. Decoding works on whole
+Compression is recognized by the content; a suffix that promises compression is held to it. Decoding works on whole
 blocks: a block is cut at its last line end, decoded in one call and split on "\n". Only a block with a fault in it is
 decoded line by line, which finds the exact line and column. "\n" and "\r\n" end a line and nothing else does: a lone
 "\r", U+0085 or U+2028 is content.
@@ -24,7 +24,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import IO, NamedTuple, TypeAlias, cast
 
-from textmill.corpus.compression import BLOCK, COMPRESSIONS, decompress, pieces, recognise, stream_of
+from textmill.corpus.compression import BLOCK, COMPRESSIONS, decompress, pieces, recognize, stream_of
 from textmill.corpus.remote import is_remote, open_remote
 from textmill.errors import DataError, warn_caller
 
@@ -201,7 +201,7 @@ def open_bytes(source: Source, *, name: str | None = None) -> Iterator[IO[bytes]
         if isinstance(raw, io.TextIOBase):
             raise DataError("this stream gives text, not bytes; open it in binary mode ('rb')", source=name)
         head, stream = _peek(raw)
-        compression = recognise(head)
+        compression = recognize(head)
         promised = COMPRESSIONS.get(os.path.splitext(name)[1].lower())
         if compression is not None:
             stream = decompress(stream, compression, name)
@@ -453,7 +453,7 @@ def _fault(data: bytes, encoding: str, head: bytes, name: str, line: int) -> Dat
         elif _looks_like_western(data):
             guess = "cp1252" if any(0x80 <= byte < 0xA0 for byte in data) else "latin-1"
             remedy = f"the line looks like {guess}, pass encoding='{guess}'"
-    packed = recognise(head)
+    packed = recognize(head)
     foreign = next((kind for magic, kind in _FOREIGN.items() if head.startswith(magic)), None)
     mark = next((kind for kind, mark in _MARKS.items() if head.startswith(mark)), "utf-8")
     if packed:

@@ -115,7 +115,7 @@ class Tokenizer(Estimator, Model):
         return _tokenize(documents, self.rules(), normalizer(self), n_jobs)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where each token begins and ends in the text, before folding, stemming and normalising.
+        """Return where each token begins and ends in the text, before folding, stemming and normalizing.
 
         >>> Tokenizer().spans("To be!")
         [(0, 2), (3, 5)]

@@ -4,7 +4,7 @@ r"""Bracketed trees, as in the Penn Treebank: `(S (NP (DT the) (NN dog)) (VP (VB
     child = tree | leaf                   labels and leaves: anything without blanks and round brackets
 
 Leaves are kept as the file writes them (`-LRB-`, `1\/2`); `Tree.words` undoes the escapes, and a round bracket in a
-word is escaped when it is written. An unlabelled outer bracket around one tree is dropped, around several it becomes a
+word is escaped when it is written. An unlabeled outer bracket around one tree is dropped, around several it becomes a
 tree with the label "". Any blanks and line ends, lone carriage returns too, may stand between tokens.
 
 No algorithm here is recursive: a tree may be as deep as memory allows. Cost: linear in the size of the tree.
@@ -373,7 +373,7 @@ def _parse(
             elif labels and labels[-1]:
                 below[-1].append(intern(token))
             else:
-                fault = at, f"{token!r} stands outside of a labelled bracket"
+                fault = at, f"{token!r} stands outside of a labeled bracket"
                 break
         if fault:
             column = [match.start() + 1 for match in _TOKENS.finditer(line)][fault[0]]

@@ -92,7 +92,7 @@ class Vocabulary(Transformer, Model):
         tokens_: Number of tokens, before anything was removed.
         nonzeros_: Sum of all document frequencies, before anything was removed.
         removed_: Numbers of types and tokens that each rule removed, by rule.
-        stop_words_: Words that "auto" recognised, the most frequent first.
+        stop_words_: Words that "auto" recognized, the most frequent first.
 
     >>> vocabulary = Vocabulary().fit(["to be or not to be", "to do"])
     >>> vocabulary.terms_.to_list(), vocabulary.document_frequency_.tolist()
@@ -188,7 +188,7 @@ class Vocabulary(Transformer, Model):
         self.tokens_ = int(self.collection_frequency_.sum())
         self.nonzeros_ = int(self.document_frequency_.sum())
         self.removed_ = {}
-        self.stop_words_ = self._recognise(self._word_tokens()) if self.stop_words == "auto" else []
+        self.stop_words_ = self._recognize(self._word_tokens()) if self.stop_words == "auto" else []
         self._apply_rules()
         return self
 
@@ -292,7 +292,7 @@ class Vocabulary(Transformer, Model):
         """
         check_fitted(self)
         if rules.get("stop_words") == "auto" and self.removed_:
-            raise DataError("stop_words='auto' needs all counts, but some were removed; recognise first, then prune")
+            raise DataError("stop_words='auto' needs all counts, but some were removed; recognize first, then prune")
         unknown = sorted(set(rules) - {*_RULES, "rank_by"})
         if unknown:
             raise DataError(f"{unknown[0]} is no rule; there are {', '.join((*_RULES, 'rank_by'))}")
@@ -301,7 +301,7 @@ class Vocabulary(Transformer, Model):
         smaller.set_params(**{name: rules.get(name, getattr(defaults, name)) for name in (*_RULES, "rank_by")})
         smaller._check()
         if smaller.stop_words == "auto":
-            smaller.stop_words_ = smaller._recognise(smaller._word_tokens())
+            smaller.stop_words_ = smaller._recognize(smaller._word_tokens())
         smaller._apply_rules()
         return smaller
 
@@ -326,7 +326,7 @@ class Vocabulary(Transformer, Model):
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """Format 1 knew no words that were recognised."""
+        """Format 1 knew no words that were recognized."""
         if saved.fitted:
             saved.state["stop_words_"] = []
         saved.format = 2
@@ -342,7 +342,7 @@ class Vocabulary(Transformer, Model):
             if not named or {*map(type, counts.values())} != {int}:
                 raise ModelFileError("the record of removed terms is not one", reason="damaged")
         if not all(isinstance(word, str) for word in self.stop_words_):
-            raise ModelFileError("the list of recognised words holds something else", reason="damaged")
+            raise ModelFileError("the list of recognized words holds something else", reason="damaged")
         try:
             self._table = native.TermTable(self.terms_.bytes, self.terms_.offsets, effective_jobs(None))
         except ValueError as error:
@@ -419,7 +419,7 @@ class Vocabulary(Transformer, Model):
         if counter.runs and self.stop_words == "auto":  # known before the runs are merged: memory is short
             frequent = counter.result(least_documents=LEAST_DOCUMENTS)
             self._take_terms(*frequent.terms)
-            self.stop_words_ = self._recognise(frequent.words)
+            self.stop_words_ = self._recognize(frequent.words)
         counted = counter.result(
             self._stop_list(), self._most(counter.documents), self._least(counter.documents), self.min_count
         )
@@ -427,7 +427,7 @@ class Vocabulary(Transformer, Model):
         self.tokens_, self.nonzeros_ = counted.tokens, counted.nonzeros
         self.removed_ = counted.removed
         if not counter.runs and self.stop_words == "auto":
-            self.stop_words_ = self._recognise(counted.words)
+            self.stop_words_ = self._recognize(counted.words)
         return self._apply_rules()
 
     def _stop_list(self) -> Collection[str]:
@@ -446,7 +446,7 @@ class Vocabulary(Transformer, Model):
         normalize = normalizer(tokenizer)
         return word if normalize is None else normalize(word)
 
-    def _recognise(self, words: int) -> list[str]:
+    def _recognize(self, words: int) -> list[str]:
         """The function words among the terms, whose occurrences, n-grams apart, are `words`."""
         single = np.ones(len(self.terms_), dtype=bool)
         if self.ngrams[1] > 1:

@@ -12,9 +12,9 @@ composition    composition, intersection, difference, complement
 lazy           machines whose states are computed when they are asked for; look-ahead
 planner        in which order a chain of machines is composed
 paths          distances, best paths, pruning, pushing
-optimization   epsilon removal, determinisation, minimisation
+optimization   epsilon removal, determinization, minimization
 encoding       labels and weights of arcs as single labels
-transform      replacement, synchronisation, epsilons to the end, maps of weights and arcs, other semirings
+transform      replacement, synchronization, epsilons to the end, maps of weights and arcs, other semirings
 grammars       machines that call one another, before they are replaced
 pushdown       machines with parentheses: one stack or several
 overlay        changes beside a machine that is mapped from a file
@@ -37,11 +37,11 @@ restoring      words from what is left of them: case, accents, keys of a telepho
 linear_models  linear taggers and classifiers
 patterns       search automata, suffixes, factors
 expectations   derivatives of the total weight, expected values, entropy, divergences
-learning       weights learnt from pairs of strings, by EM or by gradient
+learning       weights learned from pairs of strings, by EM or by gradient
 phones         pronunciation lexicons, context dependency
 unicode        UTF-8, case and normal forms at the level of bytes; graphemes: what people take for one character
 dna            alignment, translation and primers; profiles: families of sequences
-align          alignments of string pairs, learnt by EM; links, linktraining, alignment, stringpairs: its parts
+align          alignments of string pairs, learned by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
 from typing import TYPE_CHECKING

@@ -458,7 +458,7 @@ class StringAligner(Estimator, Model):
         return Inventory(self.input_begin_, self.inputs_, self.output_begin_, self.outputs_)
 
     def _keep(self, inventory: Inventory, inputs: Numbers, outputs: Numbers, run: Training) -> None:
-        """Store what was learnt, without links of probability 0."""
+        """Store what was learned, without links of probability 0."""
         some = run.probability > 0
         self.input_symbols_, self.output_symbols_ = StringTable(inputs), StringTable(outputs)
         self.input_begin_, self.inputs_, self.output_begin_, self.outputs_ = select_links(inventory, some)

@@ -5,7 +5,7 @@
     draw      a file: .svg, .dot and .gv are written here, .pdf, .png, ... by the program dot if it is installed
 
 The start is drawn bold, final states with a double line. Up to three arcs between two states have lines of their own,
-more share one whose label is cut ("a, b, c +23"); pointing at it shows all. Lines and texts have the colour of the text
+more share one whose label is cut ("a, b, c +23"); pointing at it shows all. Lines and texts have the color of the text
 around the picture; a file by itself is dark on light, or light on dark where the reader's system is set so.
 """
 
@@ -131,7 +131,7 @@ def to_svg(
 
     `vertical` draws from top to bottom. Of an acceptor each label is shown once unless `acceptor` is False. Labels have
     the symbols of the tables that are given, else of the machine's own, unless `numeric`; without a table they are
-    letters if `token_type` is "utf8" or "byte", else numbers. A picture has the colours of the text around it; one that
+    letters if `token_type` is "utf8" or "byte", else numbers. A picture has the colors of the text around it; one that
     stands alone in a file needs `standalone`.
 
     >>> from textmill.fst.strings import accep
@@ -222,14 +222,14 @@ class _Line(NamedTuple):
     full: str
 
 
-def _svg(fst: Fst, style: _Style, title: str, vertical: bool, colours: str) -> str:
+def _svg(fst: Fst, style: _Style, title: str, vertical: bool, colors: str) -> str:
     if fst.num_states > _MOST_STATES or fst.num_arcs > _MOST_ARCS:
         raise DataError(
             f"a picture of {fst.num_states} states and {fst.num_arcs} arcs cannot be read; prune the machine, or write "
             "DOT with to_dot"
         )
     if not fst.num_states:
-        return _note(f"{fst!r}", colours)
+        return _note(f"{fst!r}", colors)
     lines, loops = _lines(fst, style)
     names = [_state_name(fst, state, style) for state in range(fst.num_states)]
     halves = [max(RADIUS, width_of(name) / 2 + 9) for name in names]
@@ -265,7 +265,7 @@ def _svg(fst: Fst, style: _Style, title: str, vertical: bool, colours: str) -> s
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
             f'style="max-width:100%;height:auto" font-family="Helvetica,Arial,sans-serif" font-size="{FONT}" '
-            f'fill="currentColor" stroke="none">{colours}<title>{html.escape(title or repr(fst))}</title>',
+            f'fill="currentColor" stroke="none">{colors}<title>{html.escape(title or repr(fst))}</title>',
             *([head] if head else []),
             *parts,
             "</svg>\n",

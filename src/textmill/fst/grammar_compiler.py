@@ -1,6 +1,6 @@
 """The grammar language, from trees to machines.
 
-    read_grammar(file)  ->  Grammar: machines of its rules, made when they are asked for, each once, and optimised
+    read_grammar(file)  ->  Grammar: machines of its rules, made when they are asked for, each once, and optimized
 
 Names are looked up when a rule is compiled, so their order in the file does not matter; a rule that needs itself is an
 error that names the circle, as is a file that imports itself. Every machine on the way has a limit of states
@@ -39,7 +39,7 @@ __all__ = ["FUNCTIONS", "Grammar", "compile_grammar", "read_grammar"]
 _PRINTABLE = "\t\n" + "".join(map(chr, range(32, 127)))
 _MOST_REPETITIONS = 10_000
 _WORTH_WHILE = 1 << 16  # states that a machine may grow to when it is made deterministic to be smaller
-_MOST_ARCS = 1 << 21  # of a machine with cycles while it is determinised
+_MOST_ARCS = 1 << 21  # of a machine with cycles while it is determinized
 FUNCTIONS: Mapping[str, str] = {
     "delete": "delete(x): x becomes nothing",
     "input": "input(x): what x reads",
@@ -120,7 +120,7 @@ class Grammar:
         return self._generated
 
     def __getitem__(self, name: str) -> Fst:
-        """The machine of a rule, optimised; compiled when it is first asked for."""
+        """The machine of a rule, optimized; compiled when it is first asked for."""
         if name not in self._machines:
             self._machines[name] = self._rule(self._definition(name, None))
         return self._machines[name]
@@ -205,7 +205,7 @@ class Grammar:
     # ---- expressions
 
     def expression(self, node: Node) -> Fst:
-        """The machine of a part of the file, optimised.
+        """The machine of a part of the file, optimized.
 
         >>> grammar = compile_grammar('a = "x" "y"')
         >>> grammar.expression(grammar.text.definitions["a"].body).num_states
@@ -321,7 +321,7 @@ class Grammar:
         return self._tree(concat, self._parts(node, names), node)
 
     def _tree(self, join: Callable[[Fst, Fst], Fst], machines: list[Fst], node: Node) -> Fst:
-        """Neighbours joined, then the results: each machine is copied a logarithmic number of times."""
+        """Neighbors joined, then the results: each machine is copied a logarithmic number of times."""
         if sum(machine.num_states for machine in machines) > self.max_states:
             raise self._fault(
                 f"this has more than {self.max_states:,} states; make it simpler, or raise the limit", node
@@ -406,13 +406,13 @@ class Grammar:
         return determinize(plain_machine, max_states=self._most_subsets(plain_machine))
 
     def _most_subsets(self, machine: Fst) -> int:
-        """States that determinisation may make: with cycles they can be as many as there are sets of states."""
+        """States that determinization may make: with cycles they can be as many as there are sets of states."""
         if not machine.has("cyclic"):
             return self.max_states
         return min(self.max_states, max(8 * machine.num_states, _MOST_ARCS // max(len(self.letters), 1), 1000))
 
     def _small(self, machine: Fst, node: Node) -> Fst:
-        """The machine without epsilons, determinised and minimised where that is safe."""
+        """The machine without epsilons, determinized and minimized where that is safe."""
         if machine.num_states < 2:
             return machine
         with self._place(node):

@@ -102,7 +102,7 @@ def inline_calls(
 ) -> dict[int, Fst]:
     """Write out, where they are called, machines with at most the given number of states, arcs or calls.
 
-    Machines that call themselves stay. The labelling is that of `replace`.
+    Machines that call themselves stay. The labeling is that of `replace`.
 
     >>> from textmill.fst.formats import compile_text
     >>> grammar = {5: compile_text("0 1 9 9\\n1"), 9: compile_text("0 1 1 1\\n1")}

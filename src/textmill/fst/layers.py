@@ -3,7 +3,7 @@
     cycles    edges that lead back in a depth-first search from the root are turned round       O(V + E)
     layers    layer(v) > layer(u) for every edge (u, v), and the sum over edges of layer(v) - layer(u) is least
 
-The sum is the objective of a linear program whose bases are spanning trees of edges between neighbouring layers: the
+The sum is the objective of a linear program whose bases are spanning trees of edges between neighboring layers: the
 network simplex exchanges an edge of the tree for another until no exchange helps, O(V + E) a step. What the sum gains
 when an edge of the tree is made longer is the number of edges out of one side of the tree minus those into it, so a
 single pass over the tree finds it for all. Reference: Gansner, Koutsofios, North & Vo (1993).

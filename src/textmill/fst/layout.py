@@ -3,9 +3,9 @@
     1. layers      cycles are opened, edges are shortest in all (layers.py)
     2. chains      an edge over several layers becomes a chain of one node a layer; its label is one of them, so
                    that room is kept for it: states stand in even layers, labels in odd ones
-    3. order       nodes of a layer by the mean place of their neighbours, swept forth and back, then neighbours
+    3. order       nodes of a layer by the mean place of their neighbors, swept forth and back, then neighbors
                    exchanged while lines cross less often                                          O(E log E) a sweep
-    4. places      chains straight, nodes over the middle of their neighbours, in four ways of which the mean of the
+    4. places      chains straight, nodes over the middle of their neighbors, in four ways of which the mean of the
                    two middle ones is taken                                                        O(V + E)
 
 Boxes have an extent along the layers' axis, and two across it, before and after the line that goes through them. The
@@ -166,7 +166,7 @@ class _Chains:
 
     @staticmethod
     def _by_mean(row: list[int], near: list[list[int]], place: list[int], *, reverse_ties: bool) -> None:
-        """Sort by the mean place of the neighbours; nodes without any stay where they are."""
+        """Sort by the mean place of the neighbors; nodes without any stay where they are."""
         held = [v if not near[v] else -1 for v in row]
         moving = [v for v in row if near[v]]
         tie = -1 if reverse_ties else 1
@@ -177,7 +177,7 @@ class _Chains:
             place[v] = i
 
     def _exchange(self, place: list[int]) -> None:
-        """Exchange neighbours in a layer while that removes crossings."""
+        """Exchange neighbors in a layer while that removes crossings."""
         for _ in range(_ROUNDS):
             better = False
             for row in self.layers:
@@ -276,7 +276,7 @@ def _conflicts(graph: _Chains) -> Iterator[tuple[int, int]]:
 def _aligned(
     layers: Sequence[Sequence[int]], near: Sequence[Sequence[int]], conflicts: set[tuple[int, int]]
 ) -> list[int]:
-    """The first node of the block of each node: nodes aligned with a middle neighbour in the layer before."""
+    """The first node of the block of each node: nodes aligned with a middle neighbor in the layer before."""
     count = sum(map(len, layers))
     top = list(range(count))
     last = list(range(count))  # the last node of a block that begins here

@@ -1,19 +1,19 @@
-"""Weights of a machine, learnt from pairs of strings: its states and arcs are given, its probabilities are not.
+"""Weights of a machine, learned from pairs of strings: its states and arcs are given, its probabilities are not.
 
     p(x, y)     = sum over the paths that read x and write y of the product of their weights
-    joint       maximise  sum of ln p(x, y)              the weights of a state, with its end, sum to one
-    conditional maximise  sum of ln p(y | x)             the weights of a state sum to one for each symbol it may read
+    joint       maximize  sum of ln p(x, y)              the weights of a state, with its end, sum to one
+    conditional maximize  sum of ln p(y | x)             the weights of a state sum to one for each symbol it may read
 
     "em"        E step: how often each arc is on the paths of each pair, alpha p beta / Z (native/fst/pathsums.h)
-                M step: counts + smoothing, normalised by state ("joint"); "conditional": arcs that read nothing get
+                M step: counts + smoothing, normalized by state ("joint"); "conditional": arcs that read nothing get
                 their share of all counts of the state, I; arcs that read a get (1 - I) times their share among the
                 arcs of the state that read a; the end gets 1 - I. The likelihood never falls.
     "gradient"  weights are free: p(x, y) = exp(score of its paths) / Z, with Z over all paths, or over those that
-                read x. Minimised by L-BFGS: its gradient is the difference of two expectations,
+                read x. Minimized by L-BFGS: its gradient is the difference of two expectations,
                 E[arc | all paths] - E[arc | paths of the pair], plus l2 times ln weight. This is a conditional random
                 field over a transducer, and has no local rules for the weights of a state.
 
-A side that is None is summed over, so that inputs, or outputs, without their other side can be learnt from, too;
+A side that is None is summed over, so that inputs, or outputs, without their other side can be learned from, too;
 strings instead of pairs are read by an acceptor. Cost: one visit per pair, place and arc that fits, an iteration;
 threaded, same bytes for any number of threads. References: Eisner (2002), Parameter estimation for probabilistic
 finite-state transducers; Oncina & Sebban (2006), Learning stochastic edit distance; Dreyer, Smith & Eisner (2008),
@@ -87,7 +87,7 @@ def learn_weights(
 
     A pair is (input, output); either side may be None, and a plain string stands for a pair of equal sides, for
     acceptors. `errors`: "strict" refuses pairs that no path fits, "skip" leaves them out and lists them.
-    `smoothing`, for "em", is added to every count; `l2`, for "gradient", penalises ln weights.
+    `smoothing`, for "em", is added to every count; `l2`, for "gradient", penalizes ln weights.
 
     >>> from textmill.fst.formats import compile_text
     >>> coin = compile_text("0 0 104 104\\n0 0 116 116\\n0", semiring_name="real")
@@ -176,7 +176,7 @@ class _Problem:
         self.offsets, self.arcs, finals = real.arrays()
         self.weights, self.finals = (np.ascontiguousarray(a, np.float64) for a in (self.arcs["weight"], finals))
         if not (np.isfinite(self.weights).all() and np.isfinite(self.finals).all()):
-            raise DataError("the machine has weights that are not finite; nothing can be learnt from there")
+            raise DataError("the machine has weights that are not finite; nothing can be learned from there")
         self.sources = np.repeat(np.arange(fst.num_states), np.diff(self.offsets))
         self.skeleton = {
             "start": fst.start,
@@ -422,7 +422,7 @@ def _checked(fst: Fst, pairs: Iterable[Any], token_type: str, objective: str) ->
         if left is None and right is None:
             raise DataError(f"pair {number} shows neither side; leave it out")
         if left is None and objective == "conditional":
-            raise DataError(f"pair {number} has no input, and outputs are learnt given inputs; use objective='joint'")
+            raise DataError(f"pair {number} has no input, and outputs are learned given inputs; use objective='joint'")
         if right is None and objective == "conditional":
             raise DataError(f"pair {number} has no output to learn given its input; leave it out, or use 'joint'")
         rows.append((left, right))

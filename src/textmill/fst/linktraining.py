@@ -1,4 +1,4 @@
-"""How the probabilities of links are learnt from pairs: EM, hard EM, restarts.
+"""How the probabilities of links are learned from pairs: EM, hard EM, restarts.
 
     E step    c(u:v): expected counts over all alignments, or counts in best alignments
     M step    d(u:v) = c'(u:v) / sum c',   c' = c + pseudo-counts

@@ -4,7 +4,7 @@
     determinize   subsets of (state, output still to be written, weight still to be paid)
     minimize      weights and outputs pushed to the start, then states that cannot be told apart merged
 
-Determinisation ends for acyclic machines and those with the twins property; when a result grows suspiciously large
+Determinization ends for acyclic machines and those with the twins property; when a result grows suspiciously large
 the property is tested, and a machine without it is a DataError that names a string. Weights that differ by less than
 `delta` count as equal when states are compared; the weights of the result are not rounded. Reference: Mohri (1997;
 2000; 2002).
@@ -104,7 +104,7 @@ def disambiguate(
 ) -> Fst:
     """An equivalent machine in which no two paths read the same string: the best of them stays (path semirings).
 
-    It can be done for some machines that cannot be determinised. Every arc has to read something. With `weight` and
+    It can be done for some machines that cannot be determinized. Every arc has to read something. With `weight` and
     `keep_states` the result is pruned.
 
     >>> from textmill.fst.formats import compile_text
@@ -148,7 +148,7 @@ def minimize_strings(fst: Fst, *, delta: float = _DELTA, allow_nondet: bool = Fa
 
 
 def optimize(fst: Fst) -> Fst:
-    """Remove epsilons, then determinise and minimise with labels and weights encoded: always possible, often enough.
+    """Remove epsilons, then determinize and minimize with labels and weights encoded: always possible, often enough.
 
     >>> from textmill.fst.rational import union
     >>> from textmill.fst.strings import accep

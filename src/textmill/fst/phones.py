@@ -3,7 +3,7 @@
     context_dependency   C: reads phones and an end mark, writes each with its neighbors: a/b_c is b between a and c;
                          whole, or lazy for many phones and wide windows
     pronunciations       L: reads the phones of words, writes the words, with disambiguation symbols for homophones
-    cascade              C o L o G, determinised and minimised after each step
+    cascade              C o L o G, determinized and minimized after each step
 
 For n phones and one neighbor on either side C has 1 + n + n^2 + 1 states and n + (n + n^2)(n + 1) arcs. The output is
 delayed by the right context, so the end mark `$` closes the last phone. Phonological rules are `rewrite` rules over the
@@ -134,7 +134,7 @@ def pronunciations(
 ) -> Fst:
     """The transducer from phones, in strings with blanks between them, to words, over and over.
 
-    Words that sound the same get symbols #1, #2, ... behind their phones, so that the machine can be determinised. With
+    Words that sound the same get symbols #1, #2, ... behind their phones, so that the machine can be determinized. With
     `end` the phones of a sentence end with that symbol, as those of `context_dependency` do.
 
     >>> lexicon = pronunciations([("two", "t uw"), ("too", "t uw", 1.0), ("tea", "t iy")])
@@ -182,7 +182,7 @@ def pronunciations(
 
 
 def cascade(*machines: Fst) -> Fst:
-    """Machines composed from the right, the result optimised after each step.
+    """Machines composed from the right, the result optimized after each step.
 
     >>> from textmill.fst.strings import cross
     >>> cascade(cross("a", "b"), cross("b", "c")).num_states

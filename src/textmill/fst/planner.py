@@ -44,7 +44,7 @@ class EstimatedSize:
 
 @dataclass(frozen=True)
 class Joint:
-    """How two neighbours of a chain are composed, and why."""
+    """How two neighbors of a chain are composed, and why."""
 
     compose_filter: str
     look_ahead: str
@@ -201,7 +201,7 @@ def _joined(left: Fst | LazyFst, right: Fst | LazyFst, joint: Joint, cache: int 
 
 
 def _joint(left: Fst, right: Fst, budget: int) -> Joint:
-    """How two neighbours are composed."""
+    """How two neighbors are composed."""
     reasons = []
     writes, reads = left.has("output_epsilons"), right.has("input_epsilons")
     compose_filter = "sequence" if writes and reads else "trivial"

@@ -1,7 +1,7 @@
 """The shapes of a picture of a machine, as SVG: states, lines with tips, loops, labels.
 
 A state is a circle, or a box with round ends if its name is long. A line leaves it in the direction of where it goes,
-passes every layer straight (layout.py), and turns between layers in cubic curves. Colours are those of the text around
+passes every layer straight (layout.py), and turns between layers in cubic curves. Colors are those of the text around
 the picture (currentColor), and no shape has an id, so that pictures can stand together in one page.
 """
 

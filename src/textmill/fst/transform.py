@@ -1,11 +1,11 @@
-"""Transformations of machines: replacement, synchronisation, normal forms of epsilons, maps of weights and arcs.
+"""Transformations of machines: replacement, synchronization, normal forms of epsilons, maps of weights and arcs.
 
     replace        arcs that write the label of another machine become that machine (a grammar written out)
     synchronize    input and output labels side by side as early as can be
     epsnormalize   on each path, arcs that read nothing after those that read something
     map            weights inverted, added to, multiplied, raised to a power, rounded, removed; final states joined; ...
     convert        the same machine over another semiring
-    to_gallic      outputs as part of the weights, and back: strings are spelt out, one label an arc
+    to_gallic      outputs as part of the weights, and back: strings are spelled out, one label an arc
     factor_weight  strings in weights cut into single labels, one per arc
     factor_chains  arcs in a row joined into one, and the machine of their strings
 
@@ -187,7 +187,7 @@ def replace(
 ) -> Fst:
     """The machine of the label `root`, with every arc that writes a label of `machines` replaced by that machine.
 
-    The labellings say which labels of such an arc stay ("neither", "input", "output", "both"), and where arcs that
+    The labelings say which labels of such an arc stay ("neither", "input", "output", "both"), and where arcs that
     return have `return_label`.
 
     >>> from textmill.fst.formats import compile_text
@@ -230,5 +230,5 @@ def epsnormalize(fst: Fst, side: str = "input") -> Fst:
     (1, 5)
     """
     if side not in ("input", "output"):
-        raise DataError(f"epsilons are normalised on the 'input' or the 'output', not {side!r}")
+        raise DataError(f"epsilons are normalized on the 'input' or the 'output', not {side!r}")
     return fst._like(native.normalize_epsilons(fst._native, side == "output"))

@@ -23,7 +23,7 @@ left_out     how much to add to counts
 categorical  naive Bayes over features that have names for values
 word_evidence  what its words say
 vocabulary_curve   its accuracy by vocabulary size
-counts       distributions of counts: fitted to whole tables, compared, criticised
+counts       distributions of counts: fitted to whole tables, compared, criticized
 operating    thresholds, curves, methods side by side, cascades
 """
 

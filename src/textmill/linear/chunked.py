@@ -6,7 +6,7 @@
 The sum goes to OWL-QN with an L1 penalty, to L-BFGS without. Chunks are kept where they were read, when there is a
 cluster; in one process they are read again in every evaluation, so that only one is in memory at a time.
 
-At the end a few more passes give the duality gap; as long as it is above the tolerance, the optimiser goes on from
+At the end a few more passes give the duality gap; as long as it is above the tolerance, the optimizer goes on from
 there with a tolerance of its own of a tenth. The dual point is that of problem.py: sums of residuals and class totals
 are those of all chunks, and every chunk then balances its own rows by them.
 
@@ -45,7 +45,7 @@ _ROWS = 4096  # of a chunk that a matrix is cut into
 
 _SETTLING = 20  # Newton steps of the intercepts, before the gap is worked out
 _SETTLED = 1e-9  # share of the weight of the rows up to which their residuals then add up
-_ROUNDS = 6  # of the optimiser, each with a tenth of the tolerance
+_ROUNDS = 6  # of the optimizer, each with a tenth of the tolerance
 
 Chunk = tuple[Any, ...]  # X, y and perhaps sample_weight
 Settings = tuple[NDArray[Any], int, Any, bool, int]  # classes, columns, class weights, free intercept, threads
@@ -157,7 +157,7 @@ class _Sum:
         )
 
     def proved(self, start: LogisticRegression | None) -> tuple[list[Solution], Certificate | None]:
-        """Optimise until the gap is within the tolerance, or nothing moves any more."""
+        """Optimize until the gap is within the tolerance, or nothing moves any more."""
         theta, share = self._first(start), 1.0
         rounds: list[Solution] = []
         while True:
@@ -204,7 +204,7 @@ class _Sum:
         return theta
 
     def minimized(self, theta: Floats, share: float, max_iter: int) -> Solution:
-        """Run the optimiser, to this share of the tolerance."""
+        """Run the optimizer, to this share of the tolerance."""
         size, tolerance = self.margins * self.columns, share * float(self.model.tolerance)
         stopping = Stopping(gradient_tolerance=tolerance, tolerance=tolerance * 1e-3, max_iter=max_iter)
         if self.model.l1 > 0:

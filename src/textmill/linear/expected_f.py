@@ -1,9 +1,9 @@
 """Logistic regression trained for the score you report: F with any weight of recall, or another utility of counts.
 
-    maximise  U~(theta) - l1 |w| - l2 / 2 |w|^2          U~ the smoothed utility (smoothed.py), theta = (b, w), b free
+    maximize  U~(theta) - l1 |w| - l2 / 2 |w|^2          U~ the smoothed utility (smoothed.py), theta = (b, w), b free
 
 The default decision, margin > 0, is then the operating point that the utility asks for. U~ is not concave, so it is
-maximised from several starts and the best is kept:
+maximized from several starts and the best is kept:
 
     start 0       logistic regression, its intercept moved to the best threshold of the training rows
     start 1 ...   random directions, steep, cut at their best threshold; some for few columns, none for text, where all
@@ -71,7 +71,7 @@ AT_INFINITY = "the supremum lies at infinity"
 
 
 class UtilityLogistic(LinearClassifier):
-    """A linear classifier whose decisions maximise F, or another utility of hits, misses, false alarms and rejections.
+    """A linear classifier whose decisions maximize F, or another utility of hits, misses, false alarms and rejections.
 
     Parameters:
         utility: Name of a utility (see `named_utility`), such as "f1", "f2", "mcc" or "cost:5:1", or an object with
@@ -83,7 +83,7 @@ class UtilityLogistic(LinearClassifier):
         gamma: Steepness of the smoothed decision; several for a run with each, begun with the last.
         n_starts: Random starts beside the logistic regression; None for 10 with up to 100 columns, else 0.
         n_folds: Folds that choose penalties and operating point; 0 for none: the training rows alone decide.
-        method: Optimiser: "lbfgs", "bfgs" or "cg" (Fletcher-Reeves); with an L1 penalty it is OWL-QN.
+        method: Optimizer: "lbfgs", "bfgs" or "cg" (Fletcher-Reeves); with an L1 penalty it is OWL-QN.
         vectorizer: With it the model takes texts or mappings, as `LogisticRegression` does.
         tolerance: Relative improvement that ends a run.
         max_iter: Iterations of a run at most.
@@ -97,7 +97,7 @@ class UtilityLogistic(LinearClassifier):
         vectorizer_: Fitted vectorizer, or None.
         positive_: The label to be found; None for more than two classes.
         l2_: Penalties of the best candidates, one a margin.
-        criterion_: What was maximised for the last margin, by the candidates that did best on held-out rows: "utility",
+        criterion_: What was maximized for the last margin, by the candidates that did best on held-out rows: "utility",
             "likelihood" or "both".
         objective_: Smoothed utility without penalty, the mean over margins.
         held_out_: Utility of held-out rows at the chosen penalty and threshold, mean over margins; None without folds.
@@ -405,7 +405,7 @@ class _Training:
             yield theta
 
     def maximize(self, objective: SmoothedUtility, l2: float, start: Floats) -> Solution:
-        """Minimise minus the utility, with penalties, for every gamma in turn."""
+        """Minimize minus the utility, with penalties, for every gamma in turn."""
         model = self.model
         bound = MOST_NORM * max(1.0, 1.0 / self.length**0.5)
         rules = Stopping(
@@ -421,7 +421,7 @@ class _Training:
         for gamma in model._gammas():
             objective.gamma = gamma
             theta = start if solution is None else solution.theta
-            function = _penalised(objective, l2)
+            function = _penalized(objective, l2)
             if model.l1 > 0:
                 l1 = np.full(len(theta), float(model.l1))
                 l1[0] = 0.0
@@ -494,7 +494,7 @@ def operating_path(
         yield float(weight), before
 
 
-def _penalised(objective: SmoothedUtility, l2: float) -> Any:
+def _penalized(objective: SmoothedUtility, l2: float) -> Any:
     def function(theta: Floats) -> tuple[float, Floats]:
         value, gradient = objective(theta)
         np.negative(gradient, out=gradient)

@@ -1,13 +1,13 @@
 """Logistic regression over all products of two, three or d features, without listing them: grafting.
 
     phi_k(x) = x_j1 x_j2 ... x_jd          for every combination k of at most `degree` features that occur together
-    minimise  sum_i s_i loss_i + l1 sum_k |w_k| + l2 / 2 sum_k w_k^2
+    minimize  sum_i s_i loss_i + l1 sum_k |w_k| + l2 / 2 sum_k w_k^2
 
-    optimise the original features; H = those
+    optimize the original features; H = those
     repeat:
         v_k = gradient of the likelihood, for every combination; those outside H with |v_k| > l1 violate optimality
         none: stop, the optimum over all combinations is reached
-        H = H + violators (all of them, or the `batch` largest);  optimise over H, begun with the last weights.
+        H = H + violators (all of them, or the `batch` largest);  optimize over H, begun with the last weights.
         The first time those with |v_k| > 0.9 l1 join too: many of them violate once the others have weights
 
 At the end |v_k| <= l1 for every combination outside H: those are the optimality conditions of the whole convex problem,
@@ -16,7 +16,7 @@ as a polynomial kernel does, where L1 alone picks few of those that say the same
 (native/linear/combinations.h) skips what bounds rule out; two independent ones give the same. With more than two
 classes a combination is grafted for all classes at once.
 
-Cost: a search visits the rows of combinations whose one-sided gradient exceeds l1, an optimisation those of H.
+Cost: a search visits the rows of combinations whose one-sided gradient exceeds l1, an optimization those of H.
 Reference: Okanohara & Tsujii (2009), Learning combination features with L1 regularization.
 """
 
@@ -50,7 +50,7 @@ _SLACK = 1e-5  # a gradient must exceed l1 by this share: the solver's own toler
 _ROUNDS = 1000
 _MOST_SLACK = 1e-3
 _NEAR = 0.9  # share of l1 that the gradients of the first round have: those near it violate optimality soon after
-_FIRST = 1e-3  # tolerance of the first optimisation; it falls by ten with each round
+_FIRST = 1e-3  # tolerance of the first optimization; it falls by ten with each round
 _GAP = 5e-5  # relative duality gap over all combinations that is asked for at the end
 _FINEST = 1e-13
 _MOST_GROWTH = 500.0  # logarithm of what values above 1 make of a feature in a combination
@@ -70,10 +70,10 @@ class CombinationLogistic(LinearClassifier):
             memory and a second pass), or "auto".
         class_weight: As for `LogisticRegression`.
         vectorizer: As for `LogisticRegression`.
-        tolerance: Duality gap, relative to the objective, to which each round is optimised; an iteration that gains
+        tolerance: Duality gap, relative to the objective, to which each round is optimized; an iteration that gains
             less than a tenth of it ends a round too. At the end the gap over all combinations is at most this, or 5e-5
             if that is more; if it is not, training warns.
-        max_iter: Iterations of each optimisation at most.
+        max_iter: Iterations of each optimization at most.
         n_jobs: Threads; the model is the same for any number.
 
     Attributes:
@@ -198,7 +198,7 @@ class CombinationLogistic(LinearClassifier):
         return model._grafting(X, y, sample_weight, 0.0).highest_slope()
 
     def _grafting(self, X: Any, y: Any, sample_weight: ArrayLike | None, lowest: float) -> _Grafting:
-        """The training data, once parameters are checked and labels and vectorizer are learnt."""
+        """The training data, once parameters are checked and labels and vectorizer are learned."""
         check_range("l2", self.l2, at_least=0, below=np.inf)
         check_range("degree", self.degree, at_least=1, at_most=16, whole=True)
         check_choice("intercept", self.intercept, ("penalized", "free", "none"))
@@ -259,7 +259,7 @@ class CombinationLogistic(LinearClassifier):
 class _Grafting:
     """One fit: rows, the combinations grafted so far, and the problem over their columns.
 
-    Columns are those of X that matter, `useful`, then one of ones for a penalised intercept, then the combinations in
+    Columns are those of X that matter, `useful`, then one of ones for a penalized intercept, then the combinations in
     the order of grafting. A residual lies between 0 and the weight of its row, on the side of its label, so the
     gradient of a feature is never above its sum of x over the rows of one label. Where that is at most `lowest`, the
     least penalty, the feature never has a weight, nor has a combination with it: rare features are left out, exactly.
@@ -315,7 +315,7 @@ class _Grafting:
         return max(highest, float(np.abs(self._search(highest)[1]).max(initial=0.0)))
 
     def run(self, model: CombinationLogistic, start: Solution | None = None) -> Solution:
-        """Graft until no combination violates optimality; the model then has what was learnt."""
+        """Graft until no combination violates optimality; the model then has what was learned."""
         model.searches_ = []
         tolerance = max(_FIRST, self.tolerance)
         run = self._optimized(None if start is None else self._grown(start), tolerance)
@@ -450,7 +450,7 @@ class _Grafting:
         return Certificate(inside.objective, dual, inside.violation, highest, inside.active)
 
     def _finish(self, model: CombinationLogistic, run: Solution, certificate: Certificate, violators: int) -> None:
-        """Give the model what was learnt; combinations of weight zero are left out."""
+        """Give the model what was learned; combinations of weight zero are left out."""
         originals = len(self.useful)
         coef, intercept = run.coef, run.intercept.copy()
         if self.bias:

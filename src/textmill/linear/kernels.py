@@ -6,7 +6,7 @@
 
 One problem covers regression and two classes, with a signed variable b_i per row:
 
-    minimise  1/2 b'Kb - y'b + tube |b|_1      lower <= b <= upper,  sum b = 0,      f(x) = sum_i b_i K(x_i, x) + b_0
+    minimize  1/2 b'Kb - y'b + tube |b|_1      lower <= b <= upper,  sum b = 0,      f(x) = sum_i b_i K(x_i, x) + b_0
 
 The matrix K of up to `memory` bytes is made at once and shared by all problems over its rows (pairs of classes, folds);
 beyond that its rows are made when they are needed and the last ones kept. Cost: native/linear/kernel.h and smo.h.

@@ -1,12 +1,12 @@
 """Least squares over sparse rows, of minimum norm where the rows leave the weights open.
 
-    minimise  sum_i (w.x_i + b - y_i)^2,  among the minima the one of least |w|
+    minimize  sum_i (w.x_i + b - y_i)^2,  among the minima the one of least |w|
 
-The intercept is free: rows and values are centred on their means, which is done in the matrix of dot products
+The intercept is free: rows and values are centered on their means, which is done in the matrix of dot products
 
     H K H a = y - mean(y),   H = 1 - 11'/n,   w = X'a,   b = mean(y) - w.mean(x)
 
-with no more than `memory` bytes for K; with more rows than that LSQR iterates on the centred rows, which are never
+with no more than `memory` bytes for K; with more rows than that LSQR iterates on the centered rows, which are never
 made. Cost: n^3 / 3, or one visit of every entry per iteration. Reference: Paige & Saunders (1982) for LSQR.
 """
 
@@ -81,12 +81,12 @@ class LeastSquares(Regressor, Model):
         target = check_targets(rows.X, y)
         n = len(target)
         means = np.asarray(rows.X.mean(axis=0), dtype=np.float64).ravel()
-        centred = target - target.mean()
+        centered = target - target.mean()
         if n * n * 8 <= self.memory:
-            dual = solve_centered(rows.gram(make_kernel("linear")), centred, float(self.l2))
+            dual = solve_centered(rows.gram(make_kernel("linear")), centered, float(self.l2))
             weights, self.n_iter_ = np.asarray(rows.X.T @ dual).ravel() - means * dual.sum(), 1
         else:
-            weights, self.n_iter_ = self._iterated(rows.X, means, centred)
+            weights, self.n_iter_ = self._iterated(rows.X, means, centered)
         self.coef_ = weights.astype(np.float64)
         self.intercept_ = float(target.mean() - weights @ means)
         return self
@@ -116,7 +116,7 @@ class LeastSquares(Regressor, Model):
         check_fitted(self)
         return len(self.coef_)
 
-    def _iterated(self, X: Any, means: Floats, centred: Floats) -> tuple[Floats, int]:
+    def _iterated(self, X: Any, means: Floats, centered: Floats) -> tuple[Floats, int]:
         operator = sparse.linalg.LinearOperator(
             X.shape,
             matvec=lambda w: X @ w.ravel() - means @ w.ravel(),
@@ -125,7 +125,7 @@ class LeastSquares(Regressor, Model):
         )
         weights, _, iterations, *_ = sparse.linalg.lsqr(
             operator,
-            centred,
+            centered,
             damp=np.sqrt(self.l2),
             atol=self.tolerance,
             btol=self.tolerance,

@@ -1,10 +1,10 @@
 """Logistic regression with L1, L2 or both penalties: exact, certified, in memory, in chunks, on a cluster, in streams.
 
-    minimise  sum_i s_i loss_i + l1 |w| + l2 / 2 |w|^2        two classes: loss = log(1 + exp(z)) - y z,  z = w . x + b
+    minimize  sum_i s_i loss_i + l1 |w| + l2 / 2 |w|^2        two classes: loss = log(1 + exp(z)) - y z,  z = w . x + b
                                                               K classes:   loss = log sum_c exp(z_c) - z_y
 
 The loss is a sum, so the penalties do not scale with the number of rows: l2 = 1 / C and l1 = 1 / C of LIBLINEAR. The
-intercept b is free of penalty. `fit` minimises to a duality gap of `tolerance`; `path` does so for a falling L1
+intercept b is free of penalty. `fit` minimizes to a duality gap of `tolerance`; `path` does so for a falling L1
 penalty, each model begun with the last; `partial_fit` takes a stream once, by stochastic gradient.
 
 | data | algorithm |
@@ -67,7 +67,7 @@ class LogisticRegression(LinearClassifier):
         coef_: Weights, (1, m) for two classes (those of the second), else (K, m).
         intercept_: Intercepts, (1,) or (K,).
         vectorizer_: Fitted vectorizer, or None.
-        objective_: Value of what was minimised.
+        objective_: Value of what was minimized.
         gap_: Bound on how far it is from the minimum, None after streams and without a penalty.
         n_iter_: Iterations, of a stream rows.
         converged_: Whether the tolerance was reached.
@@ -264,7 +264,7 @@ class LogisticRegression(LinearClassifier):
         return {"tolerance": float(self.tolerance), "max_iter": int(self.max_iter)}
 
     def _problem(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Problem:
-        """The training data, once labels and vectorizer are learnt from them."""
+        """The training data, once labels and vectorizer are learned from them."""
         rows = self._begin(X, y)
         labels = labels_of(y, rows.shape[0], self.classes_)
         weights = row_weights(sample_weight, labels, self.classes_, self.class_weight)
@@ -313,7 +313,7 @@ def _first_penalty(problem: Problem) -> tuple[float, Solution]:
 
 
 def _screened(problem: Problem, penalty: Penalty, before: float, run: Solution, limits: dict[str, Any]) -> Solution:
-    """Minimise over the columns that the strong rule leaves, until no other one violates its condition."""
+    """Minimize over the columns that the strong rule leaves, until no other one violates its condition."""
     margin, residual = problem.margin(run.coef, run.intercept), np.empty((problem.margins, problem.rows))
     problem.loss(margin, residual)
     slopes = np.abs(problem.slopes(residual)).max(axis=0, initial=0.0)

@@ -1,4 +1,4 @@
-"""A penalised logistic regression as numbers: rows, labels, weights, objective, optimality.
+"""A penalized logistic regression as numbers: rows, labels, weights, objective, optimality.
 
     F(w, b) = sum_i s_i loss_i + l1 sum_jc |w_jc| + l2 / 2 sum_jc w_jc^2         s_i: weight of row i; a sum, no mean
     loss_i  = log sum_c exp(z_ic) - z_{i y_i},   z_ic = w_c . x_i + b_c

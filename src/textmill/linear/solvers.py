@@ -1,11 +1,11 @@
-"""Minimise a penalised logistic loss: proximal Newton with a working set where there is an L1 penalty, else Newton.
+"""Minimize a penalized logistic loss: proximal Newton with a working set where there is an L1 penalty, else Newton.
 
 With l1 > 0, by coordinate descent on working sets (native/linear/descent.h):
 
     until the duality gap, or the last decrease, is small:
         slopes of all columns; working set W = weights that are not zero, and columns with |slope| > l1; at first only
         columns with a share of the largest slope, so that few of those that end at zero are visited
-        for each class: minimise the quadratic model over its part of W; halve the step until F falls
+        for each class: minimize the quadratic model over its part of W; halve the step until F falls
 
 Without, for two classes, no intercept and more columns than rows, by dual coordinate descent (native/linear/dual.h) as
 long as that converges fast; else by Newton steps whose systems are solved by conjugate gradients, of two classes on

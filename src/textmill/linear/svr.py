@@ -1,10 +1,10 @@
 """Support vector regression: a function that leaves small errors alone and is as flat as it can be.
 
-    minimise  1/2 |w|^2 + cost sum_i s_i max(0, |f(x_i) - y_i| - tube)          f(x) = w.x + b, or with a kernel
+    minimize  1/2 |w|^2 + cost sum_i s_i max(0, |f(x_i) - y_i| - tube)          f(x) = w.x + b, or with a kernel
 
 | rows | algorithm |
 |---|---|
-| up to `memory` as a matrix of kernel values | sequential minimal optimisation over that matrix (kernels.py) |
+| up to `memory` as a matrix of kernel values | sequential minimal optimization over that matrix (kernels.py) |
 | more | the same with rows of the matrix made when needed |
 | linear kernel, more than 4,000 rows, or chunks | dual coordinate descent on w (tube_descent.py) |
 

@@ -1,8 +1,8 @@
 """Linear support vector regression by dual coordinate descent, over rows in memory or over chunks that are read again.
 
-    w = sum_i b_i x_i,     -cost <= b_i <= cost,     each step minimises over one b_i
+    w = sum_i b_i x_i,     -cost <= b_i <= cost,     each step minimizes over one b_i
 
-The intercept is free of penalty: every pass ends with it as the new centre. Rows are visited in a seeded order within
+The intercept is free of penalty: every pass ends with it as the new center. Rows are visited in a seeded order within
 their chunk, chunks in theirs, so a chunk is all that is in memory of X at a time. Memory beyond it: 8 bytes for each
 column, 40 for each row.
 
@@ -53,10 +53,10 @@ def descend(model: SupportVectorRegression, chunks: Iterable[tuple[Any, Floats]]
     target, square = np.concatenate(targets), np.concatenate(squares)
     n = len(target)
     dual, w, fitted = np.zeros(n), np.zeros(columns), np.zeros(n)
-    centre, total, rate = float(np.median(target)), 0.0, max(float(square.mean()), 1e-12)
+    center, total, rate = float(np.median(target)), 0.0, max(float(square.mean()), 1e-12)
     limit = 1000 if model.max_iter is None else model.max_iter
     costs = np.full(n, float(model.cost))
-    intercept = centre
+    intercept = center
     model.converged_ = False
     with interruptible(range(limit)) as passes:
         for number in passes:
@@ -70,14 +70,14 @@ def descend(model: SupportVectorRegression, chunks: Iterable[tuple[Any, Floats]]
                     square[own],
                     model.cost,
                     model.tube,
-                    centre,
+                    center,
                     rate,
                     model.random_state + number + place * _APART,
                     total,
                     dual[own],
                     w,
                 )
-            centre += rate * total
+            center += rate * total
             model.n_iter_ = number + 1
             if number % _EVERY == _EVERY - 1 or number == limit - 1:
                 begin = 0

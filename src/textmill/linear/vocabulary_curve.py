@@ -3,7 +3,7 @@
 Words are ranked by their mutual information with the class in the training texts. A word's model does not depend on
 which other words are taken, so every event is fitted once for the largest vocabulary, and one pass over the test texts
 gives the scores of all sizes: words fall into buckets between the sizes, and scores of buckets add. The multinomial
-only has another normaliser for each size.
+only has another normalizer for each size.
 
 Two events on the same test texts are compared by McNemar's test. Reference: Jansche (2003), tables 2 and 3.
 """

@@ -73,7 +73,7 @@ class PairModel(Estimator, Model):
 
     Attributes:
         ngrams_: The `NGramModel`, whose words are pairs in the notation of `Alignment.text`.
-        unaligned_: Numbers of the training pairs that have no alignment, and so were not learnt from.
+        unaligned_: Numbers of the training pairs that have no alignment, and so were not learned from.
         text_output_: Whether outputs are strings, not lists of symbols.
 
     >>> model = PairModel(order=3, max_output=2).fit(["tax", "at", "axe", "exit"], ["taks", "at", "aks", "eksit"])
@@ -168,7 +168,7 @@ class PairModel(Estimator, Model):
             example = f"{shown(inputs[first])!r}, {shown(outputs[first])!r}"
             warn_caller(
                 f"{len(self.unaligned_)} of {len(inputs)} pairs have no alignment of units {self.max_input} x "
-                f"{self.max_output}, or are too long for one, and are not learnt from; the first is pair {first + 1}, "
+                f"{self.max_output}, or are too long for one, and are not learned from; the first is pair {first + 1}, "
                 f"{example}",
                 UnalignedPairs,
             )

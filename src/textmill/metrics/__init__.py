@@ -2,7 +2,7 @@
 
 classification   confusion tables, hits and misses of labels: accuracy, precision, recall, F, kappa, MCC
 utility          F in every convention; utilities over the four counts with their derivatives
-brackets         labelled brackets of trees
+brackets         labeled brackets of trees
 curves           scores at every threshold: ROC, DET, precision-recall, equal error rate, best thresholds
 segmentation     P_k, WindowDiff, boundary precision and recall
 edits            word and symbol error rate, alignment, sequence accuracy

@@ -1,4 +1,4 @@
-"""Labelled brackets of trees against the right ones.
+"""Labeled brackets of trees against the right ones.
 
     precision = brackets in both / brackets of the parser      recall = brackets in both / right brackets
     F1        = 2 * brackets in both / (brackets of the parser + right brackets)

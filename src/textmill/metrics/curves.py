@@ -5,9 +5,9 @@
     AP    = sum_i (R_i - R_{i-1}) P_i                       EER = the value where FA = FR
 
 Operating points lie between distinct scores only: items of equal score are accepted together, so ties are exact. Point
-0 accepts nothing, the last point everything. A threshold stands half way between two neighbouring scores. ROC is joined
+0 accepts nothing, the last point everything. A threshold stands half way between two neighboring scores. ROC is joined
 by straight lines (no convex hull): AUC is its trapezoid area, and at the sign change of FA - FR the EER is interpolated
-linearly between the two neighbouring points. It may exceed 1/2: the score is then inverted. AP is the step sum, without
+linearly between the two neighboring points. It may exceed 1/2: the score is then inverted. AP is the step sum, without
 interpolation.
 
 Scores of items add like any counts: distinct scores with the number of positives and negatives at each.
@@ -110,7 +110,7 @@ class ScoreCounts:
         """One for each operating point: accept scores at or beyond it."""
         key = self._key()
         half_way = np.minimum(key[:-1] / 2 + key[1:] / 2, key[:-1])
-        between = np.where(half_way > key[1:], half_way, key[:-1])  # neighbouring floats have nothing between them
+        between = np.where(half_way > key[1:], half_way, key[:-1])  # neighboring floats have nothing between them
         return self._sign() * np.concatenate([[np.inf], between, [-np.inf]])
 
     def roc(self) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ rather than a deletion and an insertion), which makes S, I and D unique. With K 
 an insertion or deletion K + 1, so the cheapest path costs K (S + I + D) + (I + D); I - D = |y| - |x| gives the rest.
 Where `align` still has a choice of path it takes, from the end, substitution or match before deletion before insertion.
 
-Cost: O(|x| |y|) per pair, all pairs of similar length together, one NumPy row at a time. The left neighbour in a row
+Cost: O(|x| |y|) per pair, all pairs of similar length together, one NumPy row at a time. The left neighbor in a row
 needs no loop: min over j' <= j of (t_j' + (j - j') c) is a running minimum of t_j - j c.
 References: Levenshtein (1966); Wagner & Fischer (1974); Li, Kumaran, Zhang & Pervouchine, NEWS shared task (2009).
 """

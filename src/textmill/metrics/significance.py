@@ -1,6 +1,6 @@
 """Is a difference real? Bootstrap intervals, paired tests of two systems, McNemar, chi-square.
 
-Bootstrap and randomisation work on counts: an array with a row of counts for each item (sentence, document, query), and
+Bootstrap and randomization work on counts: an array with a row of counts for each item (sentence, document, query), and
 a figure, a function from summed counts (..., fields) to values (...); the `value` of any utility is one.
 
     bootstrap          draw n items of n with replacement, sum their counts, take the figure; R times
@@ -9,7 +9,7 @@ a figure, a function from summed counts (..., fields) to values (...); the `valu
                        z0 = Phi^-1(share of figures below the estimate, ties half),
                        a = sum d^3 / (6 (sum d^2)^(3/2)),  d_i = mean leave-one-out figure - figure without item i
     paired bootstrap   the same items for both systems; p = (1 + #{|d_r - d| >= |d|}) / (R + 1), d the difference
-    randomisation      swap the systems' counts of each item with probability 1/2; p = (1 + #{|d_r| >= |d|}) / (R + 1)
+    randomization      swap the systems' counts of each item with probability 1/2; p = (1 + #{|d_r| >= |d|}) / (R + 1)
     McNemar            b, c items that only one system gets right: exact two-sided binomial(b + c, 1/2), or with 1
                        degree of freedom (b - c)^2 / (b + c), corrected (|b - c| - 1)^2 / (b + c)
     chi-square         sum (observed - expected)^2 / expected

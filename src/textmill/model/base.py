@@ -181,7 +181,7 @@ class Model:
 def check_fitted(model: Any) -> None:
     """Raise NotFittedError unless the model is fitted; one from a file has its values verified the first time.
 
-    Every method that uses what `fit` learnt begins with this.
+    Every method that uses what `fit` learned begins with this.
 
     >>> class Toy(Estimator):
     ...     pass

@@ -4,7 +4,7 @@
     arrays    CRC-32 of the bytes of each array, as the file holds them
 
 CRC-32 is the one of gzip and PNG, eight hexadecimal digits. It finds every flipped bit, every damage within 32
-neighbouring bits, and all but one in 2^32 of any other; it guards against disks and networks, not against forgers.
+neighboring bits, and all but one in 2^32 of any other; it guards against disks and networks, not against forgers.
 Where the arrays lie is not in it: they lie in a row without gaps, so one in the wrong place has the wrong checksum.
 
 Cost: O(header) when a file is opened. The arrays take a visit of every byte, arrays in parallel: zlib lets go of the

@@ -182,7 +182,7 @@ def check_offsets(name: str, array: NDArray[Any], extent: int) -> None:
 
 
 def check_flags(name: str, array: NDArray[np.bool_]) -> None:
-    """Check that every byte of a Boolean array is 0 or 1: anything else is undefined behaviour for a kernel.
+    """Check that every byte of a Boolean array is 0 or 1: anything else is undefined behavior for a kernel.
 
     >>> check_flags("seen_", np.array([True, False]))
     """

@@ -202,7 +202,7 @@ def _passed(name: str, function: str, passed: dict[str, Callable[..., Any]]) -> 
 
 
 def _restore_fitted(model: Model, saved: Saved, parts: dict[str, Model | None]) -> None:
-    """Give the model what it had learnt."""
+    """Give the model what it had learned."""
     declared = model.declared
     if saved.state.keys() != declared.state.keys() or not declared.fitted_parts <= parts.keys():
         raise ModelFileError(

@@ -1,4 +1,4 @@
-"""Minimise a function of many parameters, given as `objective(theta) -> (value, gradient)`.
+"""Minimize a function of many parameters, given as `objective(theta) -> (value, gradient)`.
 
 | method | for |
 |---|---|

@@ -1,4 +1,4 @@
-"""When a minimisation stops, and what it says about itself.
+"""When a minimization stops, and what it says about itself.
 
 A run over iterates theta_0, theta_1, ... with values f_t and (pseudo-)gradients g_t ends with one of these reasons:
 

@@ -53,7 +53,7 @@ class Point:
         self.records: list[Iteration] = []
         self.began = perf_counter()
         self._objective = objective
-        self._penalised = bool(np.any(l1))
+        self._penalized = bool(np.any(l1))
         self._view = self.theta.view()
         self._view.flags.writeable = False
         self._saved: tuple[Floats, Floats, float, int] | None = None
@@ -125,7 +125,7 @@ class Point:
         return done
 
     def _penalty(self) -> float:
-        return native.weighted_norm(self.theta, self.penalty) if self._penalised else 0.0
+        return native.weighted_norm(self.theta, self.penalty) if self._penalized else 0.0
 
 
 class Line:
@@ -162,7 +162,7 @@ class Line:
 
 
 class Method(Protocol):
-    """What a method of minimisation does in the loop."""
+    """What a method of minimization does in the loop."""
 
     name: str
 

@@ -92,13 +92,13 @@ def _differences(point: Point, coordinates: Sequence[int] | None) -> tuple[NDArr
         raise DataError(f"are outside the {len(theta)} entries of theta", source="coordinates")
     slopes = np.empty(len(chosen))
     for position, i in enumerate(chosen):
-        centre = theta[i]
-        step = (centre + STEP * max(1.0, abs(centre))) - centre  # exactly representable beside theta_i
+        center = theta[i]
+        step = (center + STEP * max(1.0, abs(center))) - center  # exactly representable beside theta_i
         values = []
         for offset in (2, 1, -1, -2):
-            theta[i] = centre + offset * step
+            theta[i] = center + offset * step
             point.evaluate()
             values.append(point.value)
-        theta[i] = centre
+        theta[i] = center
         slopes[position] = (8 * (values[1] - values[2]) - (values[0] - values[3])) / (12 * step)
     return chosen, slopes

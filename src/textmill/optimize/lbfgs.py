@@ -1,4 +1,4 @@
-"""L-BFGS: quasi-Newton minimisation of a smooth function from the last few moves.
+"""L-BFGS: quasi-Newton minimization of a smooth function from the last few moves.
 
     d = -H g,   H from the newest m pairs  s = theta_{t+1} - theta_t,  y = g_{t+1} - g_t  by the two-loop recursion:
         for newest to oldest:  a_i = s_i.q / s_i.y_i;   q <- q - a_i y_i
@@ -171,7 +171,7 @@ def minimize_lbfgs(
     history: History | None = None,
     diagonal: Floats | None = None,
 ) -> Solution:
-    """Minimise a smooth function; `objective(theta)` returns its value and its gradient (float64).
+    """Minimize a smooth function; `objective(theta)` returns its value and its gradient (float64).
 
     `memory` is the number of pairs, `trials` the limit of evaluations in one line search. `callback` sees every
     iteration and stops the run by returning True. A `history` is used and filled (then `memory` does not count):

@@ -1,6 +1,6 @@
 """OWL-QN: L-BFGS for an L1 penalty, giving exact zeros.
 
-Minimise F(theta) = L(theta) + sum_i l1_i |theta_i|, L smooth (an L2 term belongs to it), g = grad L:
+Minimize F(theta) = L(theta) + sum_i l1_i |theta_i|, L smooth (an L2 term belongs to it), g = grad L:
 
     pg       pseudo-gradient of F (module `penalty`)
     d        = -H pg,  H from pairs s = theta_{t+1} - theta_t,  y = g_{t+1} - g_t   (of the smooth part, not of pg)
@@ -50,7 +50,7 @@ def minimize_owlqn(
     align: Literal["all", "zeros"] = "all",
     diagonal: Floats | None = None,
 ) -> Solution:
-    """Minimise objective + sum l1 |theta|; `objective(theta)` returns value and gradient of the smooth part.
+    """Minimize objective + sum l1 |theta|; `objective(theta)` returns value and gradient of the smooth part.
 
     `l1` is a number, or a vector with one weight >= 0 a coordinate. Values in callback, report and solution include
     the penalty, gradient norms are those of the pseudo-gradient; the solution's gradient is that of the smooth part,

@@ -1,6 +1,6 @@
 """The L1 penalty: soft threshold, coordinate update, pseudo-gradient and optimality.
 
-Minimise F(theta) = L(theta) + sum_i l1_i |theta_i| with L smooth and g = grad L; l1_i = 0 leaves a coordinate free.
+Minimize F(theta) = L(theta) + sum_i l1_i |theta_i| with L smooth and g = grad L; l1_i = 0 leaves a coordinate free.
 
     s(z, t)  = z - t if z > t;  z + t if z < -t;  0 otherwise                            soft threshold
     theta_i <- s(h_i theta_i - g_i, l1) / (h_i + l2)                                     minimum of the quadratic model
@@ -39,7 +39,7 @@ def soft_threshold(z: ArrayLike, threshold: ArrayLike) -> Floats:
 def coordinate_update(
     theta: ArrayLike, gradient: ArrayLike, curvature: ArrayLike, l1: ArrayLike, l2: ArrayLike = 0.0
 ) -> Floats:
-    """Where a coordinate goes that minimises its quadratic model under l1 |theta| + l2 / 2 theta^2.
+    """Where a coordinate goes that minimizes its quadratic model under l1 |theta| + l2 / 2 theta^2.
 
     `gradient` and `curvature` (> 0) are the first and second derivative of the loss alone. Works elementwise.
 
@@ -81,7 +81,7 @@ class KKTReport:
     """How far a point is from optimal under an L1 penalty.
 
     `maximum` is the largest violation and `worst` its coordinate (-1 when there are none), `violations` counts
-    those above `tolerance`, `active` the non-zero coordinates, `sign_errors` the penalised active coordinates whose
+    those above `tolerance`, `active` the non-zero coordinates, `sign_errors` the penalized active coordinates whose
     gradient pushes them to zero together with the penalty (at an optimum the two balance).
 
     >>> print(KKTReport(maximum=2e-7, worst=3, violations=0, active=9, sign_errors=0, size=22, tolerance=1e-6))

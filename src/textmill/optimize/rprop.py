@@ -93,7 +93,7 @@ class _RPROP:
         return None
 
     def learn(self) -> None:
-        """Nothing is learnt from a move before the gradient after it has been compared, in the next one."""
+        """Nothing is learned from a move before the gradient after it has been compared, in the next one."""
 
     def _move(self, part: slice) -> None:
         """Adapt the steps of a block to the signs and move it."""

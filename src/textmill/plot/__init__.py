@@ -3,8 +3,8 @@
     linear   x          log   log10 x, 0 < x          probit   z with x = Phi(z), 0 < x < 1: the axes of a DET curve
 
 Each function takes arrays under names and returns a Matplotlib `Figure` of its own: no pyplot, no window, nothing
-shared. Names, labels and titles are plain text ('$' is a dollar). Series differ in colour (told apart by the
-colour-blind), in dash and in marker (told apart in print). What stands beside its line needs no legend, and one series
+shared. Names, labels and titles are plain text ('$' is a dollar). Series differ in color (told apart by the
+color-blind), in dash and in marker (told apart in print). What stands beside its line needs no legend, and one series
 has none.
 
 NaN means "not known": a gap in a line, a point, bar or cell that is not there. So is, in lines and scatter, what an

@@ -44,10 +44,10 @@ def heat_map(
     boxes: Sequence[tuple[str, str]] = (),
     color_map: str | None = None,
 ) -> Figure:
-    """A table as colours, first row on top; small ones hold their numbers, others have a colour bar.
+    """A table as colors, first row on top; small ones hold their numbers, others have a color bar.
 
     For a square table whose rows are sorted into groups, `groups` maps each name to its number of rows and draws the
-    borders between them, and each of `boxes` frames the groups from one name to another. Colours run from light to
+    borders between them, and each of `boxes` frames the groups from one name to another. Colors run from light to
     dark, or from orange over white to purple if a value is negative; `color_map` names another map of Matplotlib's.
 
     >>> languages = ["English", "Czech"]

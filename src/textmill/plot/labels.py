@@ -1,7 +1,7 @@
 """Labels beside what they name, without overlap: at the ends of lines, and around points.
 
 Ends of lines: labels keep the order of the ends and a distance of one line of text, and move as little as that allows;
-least squares under order constraints, solved by pooling neighbours (Ayer et al. 1955). Cost O(n).
+least squares under order constraints, solved by pooling neighbors (Ayer et al. 1955). Cost O(n).
 
 Points: each label in turn takes the first free of twelve places around its point, then of ten further out with a thin
 line to the point; taken places are kept in a bit map of the axes. Greedy, as in Christensen, Marks & Shieber, An
@@ -88,24 +88,24 @@ def label_points(
     without_room: list[tuple[str, float, float]] = []
     pixels = axes.figure.dpi / 72  # in a point
     room = _Room(axes.bbox.width, axes.bbox.height)
-    labelled = []
+    labeled = []
     for group, names, area in zip(groups, texts, areas, strict=True):
-        centres = axes.transData.transform(np.column_stack([group.x, group.y])) - (axes.bbox.x0, axes.bbox.y0)
-        radii = np.broadcast_to(np.sqrt(area / np.pi) * pixels, len(centres))
+        centers = axes.transData.transform(np.column_stack([group.x, group.y])) - (axes.bbox.x0, axes.bbox.y0)
+        radii = np.broadcast_to(np.sqrt(area / np.pi) * pixels, len(centers))
         there = ~np.isnan(group.x)
-        for (x, y), radius in zip(centres[there], radii[there], strict=True):
+        for (x, y), radius in zip(centers[there], radii[there], strict=True):
             room.take((x - radius, y - radius, x + radius, y + radius))
-        dots = zip(names, group.x, group.y, centres, radii, strict=False)
-        labelled.append([dot for dot in dots if dot[0] and not np.isnan(dot[1])])
+        dots = zip(names, group.x, group.y, centers, radii, strict=False)
+        labeled.append([dot for dot in dots if dot[0] and not np.isnan(dot[1])])
     renderer, font = FigureCanvasAgg(axes.figure).get_renderer(), FontProperties(family=fonts(), size=SMALL)
     height = _LINE * SMALL * pixels
-    for name, x, y, centre, radius in filter(None, itertools.chain.from_iterable(itertools.zip_longest(*labelled))):
+    for name, x, y, center, radius in filter(None, itertools.chain.from_iterable(itertools.zip_longest(*labeled))):
         with drawing():
             width = renderer.get_text_width_height_descent(name, font, False)[0] + 3 * pixels
         for distance, (right, up) in _PLACES:
             away = radius + distance * pixels
             shift = np.array([right * (away + width / 2), up * (away + height / 2)])
-            (x0, y0), (x1, y1) = centre + shift - (width / 2, height / 2), centre + shift + (width / 2, height / 2)
+            (x0, y0), (x1, y1) = center + shift - (width / 2, height / 2), center + shift + (width / 2, height / 2)
             box = (x0, y0, x1, y1)
             if room.is_free(box):
                 room.take(box)

@@ -1,6 +1,6 @@
 """Figures into files and pages, the same bytes each time.
 
-    page:   text stays text in the page's font and colour, ids are DIGEST-..., no style rule leaves the figure
+    page:   text stays text in the page's font and color, ids are DIGEST-..., no style rule leaves the figure
 
 Matplotlib has settings for SVG and PDF that hold for the whole process, and warns of each character that no font has.
 So one figure is drawn at a time, the settings are put back, and the warnings dropped.

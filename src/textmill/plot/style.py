@@ -1,9 +1,9 @@
-"""The look of every figure: colours, dashes, markers, fonts and sizes; and the import of Matplotlib.
+"""The look of every figure: colors, dashes, markers, fonts and sizes; and the import of Matplotlib.
 
 The first colours of series are those of Okabe & Ito, Color universal design (2008), darker ones first. The others were
 chosen one by one, each as far as possible in CIELAB from all before it, as normal eyes and those of dichromats see
 them; no two of all are nearer than 15 to any of these eyes. INK, MUTED, GRID and PAPER are used for nothing but text
-and frame, so that a page can put its own colours in their place.
+and frame, so that a page can put its own colors in their place.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Style(NamedTuple):
 
 
 def look(i: int) -> Style:
-    """The look of series `i`; no two of the first 120 are the same, and the first 20 differ in colour.
+    """The look of series `i`; no two of the first 120 are the same, and the first 20 differ in color.
 
     >>> look(0).color, look(20).color, look(0).dash == look(20).dash
     ('#0072b2', '#0072b2', False)

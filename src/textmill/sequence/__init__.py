@@ -1,4 +1,4 @@
-"""Sequence labelling: observation tests, linear-chain models, decoding, evaluation, formats of other tools.
+"""Sequence labeling: observation tests, linear-chain models, decoding, evaluation, formats of other tools.
 
 patterns     the language that says which tests are made at each token
 regexes      what its commands do to one value
@@ -15,7 +15,7 @@ crf          linear-chain conditional random fields
 crossval     cross-validation with a development part
 crfsuite     model files of CRFsuite
 decoders     Viterbi, posterior, n best, restrictions, confidence of spans
-datasets     labelled sequences from files
+datasets     labeled sequences from files
 defaults     patterns for those who give none
 dumps        weights as text, and back
 evaluation   token, sequence and chunk figures of a tagger's answers
@@ -26,9 +26,9 @@ formats      models of Wapiti, dumps of CRFsuite
 inspection   the strongest weights of a label, a word, a pair of labels
 hidden_states   hidden states of labels: numbers, names, weights to begin with
 label_models   binary labels that depend on each other, and decoding under them
-labelpaths   labellings of chains of hidden states, with certificates
+labelpaths   labelings of chains of hidden states, with certificates
 latent       latent-dynamic CRFs: labels with hidden states
-labeling     files labelled, in the layout of Wapiti
+labeling     files labeled, in the layout of Wapiti
 machines     CRFs as weighted transducers
 markov       conditional Markov models
 probability_files   probabilities of items from files

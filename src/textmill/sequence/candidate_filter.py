@@ -56,7 +56,7 @@ class LostSpan(NamedTuple):
 
 
 class FilterAudit(NamedTuple):
-    """What a filter does to labelled sequences.
+    """What a filter does to labeled sequences.
 
     >>> FilterAudit(10, 100, 8, 9, []).recall
     0.8888888888888888
@@ -143,7 +143,7 @@ class CandidateFilter(Estimator, Model):
         self.smoothing = smoothing
 
     def fit(self, X: Iterable[Any], y: Iterable[Sequence[str]]) -> CandidateFilter:
-        """Count the values of labelled spans and of all candidates, and choose the threshold."""
+        """Count the values of labeled spans and of all candidates, and choose the threshold."""
         self.fit_candidates(X, y)
         return self
 
@@ -160,10 +160,10 @@ class CandidateFilter(Estimator, Model):
         begins, lengths = flat_spans(gold_spans(y, X), tokens.offsets)
         fits = lengths <= self.max_length
         if not len(begins):
-            raise DataError("there are no labelled spans to learn from; pass tags such as B-PER")
+            raise DataError("there are no labeled spans to learn from; pass tags such as B-PER")
         if not fits.any():
             raise DataError(
-                f"no labelled span has at most max_length={self.max_length} tokens, so there is none to learn from; "
+                f"no labeled span has at most max_length={self.max_length} tokens, so there is none to learn from; "
                 f"the shortest has {lengths.min()}: raise max_length"
             )
         begins, lengths = begins[fits], lengths[fits]
@@ -221,7 +221,7 @@ class CandidateFilter(Estimator, Model):
         return answers
 
     def audit(self, X: Iterable[Any], y: Iterable[Sequence[str]]) -> FilterAudit:
-        """What the filter does to labelled sequences: shares kept, and every gold span that is lost."""
+        """What the filter does to labeled sequences: shares kept, and every gold span that is lost."""
         check_fitted(self)
         X = list(X)
         scores, tokens = self._scored(X)
@@ -251,7 +251,7 @@ class CandidateFilter(Estimator, Model):
         gold = np.sort(scores.at(begins[fits], lengths[fits]))
         every = np.sort(scores.table[scores.table > -np.inf])
         if not len(gold):
-            raise DataError("there are no labelled spans; pass tags such as B-PER")
+            raise DataError("there are no labeled spans; pass tags such as B-PER")
         ranks = np.unique(np.geomspace(1, len(gold), points).astype(int)) - 1
         levels = gold[ranks]
         shares = 1 - np.searchsorted(every, levels) / max(1, len(every))

@@ -1,4 +1,4 @@
-"""Which stretches of tokens may be a segment: lists of candidates, as arrays, and the labelled spans of tags.
+"""Which stretches of tokens may be a segment: lists of candidates, as arrays, and the labeled spans of tags.
 
 Single tokens are flags, longer candidates are sorted by their first token and their length. `all_candidates` has all
 of at most L tokens, n L - L (L - 1) / 2 for a sentence of n >= L tokens; a filter keeps fewer (candidate_filter.py).
@@ -107,7 +107,7 @@ def room_of(offsets: Ints) -> Ints:
 
 
 def gold_spans(y: Iterable[Sequence[str]], X: Sequence[Any] = (), *, scheme: str = "IOB2") -> list[list[Span]]:
-    """The labelled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
+    """The labeled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
 
     Sentences of X that know their source and line make the message point into their file.
 

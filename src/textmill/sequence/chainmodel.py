@@ -79,26 +79,26 @@ class ChainModel(Classifier, Model):
         posterior: bool = False,
         constraints: Constraints | None = None,
         transitions: NDArray[Any] | None = None,
-        maximise: str | None = None,
+        maximize: str | None = None,
         micro: bool = True,
     ) -> list[list[str]]:
         """The labels of every sequence.
 
-        `posterior` takes the most probable label of each token instead of the best labelling. `constraints` gives for
+        `posterior` takes the most probable label of each token instead of the best labeling. `constraints` gives for
         each token a known label, several that are possible (a tag dictionary), or None. `transitions` [Y, Y] is 0 where
         a label must not follow another.
 
-        `maximise` takes the labels of the greatest expected F: "f1" of spans where the labels are IOB tags and else of
+        `maximize` takes the labels of the greatest expected F: "f1" of spans where the labels are IOB tags and else of
         tokens with another label than O, "span-f1" or "token-f1", with any beta for 1 ("f2", "token-f0.5"). One F
         counts for all sequences together, as it is reported; with micro=False each has its own.
         """
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
-        if maximise is not None:
+        if maximize is not None:
             if posterior:
-                raise DataError("posterior and maximise ask for different labels; pass one of them")
+                raise DataError("posterior and maximize ask for different labels; pass one of them")
             classes = [str(label) for label in self.classes_.tolist()]
-            objective = FObjective.parse(maximise, classes)
+            objective = FObjective.parse(maximize, classes)
             restrictions: dict[str, Any] = {"allowed": allowed, "transitions": transitions, "n_jobs": self.n_jobs}
             return maximal_tags(self._scorer(), data, classes, objective, micro=micro, **restrictions)
         if posterior:
@@ -108,7 +108,7 @@ class ChainModel(Classifier, Model):
             labels, _ = viterbi(self._scorer(), data, allowed=allowed, transitions=transitions, n_jobs=self.n_jobs)
         if (labels < 0).any():
             s = int(np.searchsorted(data.offsets, int(np.argmax(labels < 0)), side="right"))
-            raise DataError(f"every labelling of sequence {s} is forbidden; relax constraints or transitions")
+            raise DataError(f"every labeling of sequence {s} is forbidden; relax constraints or transitions")
         return self._names(labels, data)
 
     def predict_marginals(
@@ -159,7 +159,7 @@ class ChainModel(Classifier, Model):
     def predict_best(
         self, X: Iterable[Any], k: int = 5, *, constraints: Constraints | None = None
     ) -> list[list[tuple[list[str], float, float]]]:
-        """The k best labellings of every sequence with their scores and probabilities, best first."""
+        """The k best labelings of every sequence with their scores and probabilities, best first."""
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
         answers = best_labels(self._scorer(), data, k, allowed=allowed, n_jobs=self.n_jobs)

@@ -127,7 +127,7 @@ def compare_tags(
 def compare_columns(
     first: Sequence[Sentence], second: Sequence[Sentence], *, resamples: int = 1000, random_state: RandomState = 0
 ) -> TagComparison:
-    """Compare two labelled files whose last two columns are gold and predicted labels.
+    """Compare two labeled files whose last two columns are gold and predicted labels.
 
     >>> one = [Sentence((("the", "dog"), ("D", "N"), ("D", "N")))]
     >>> compare_columns(one, one).tokens.both

@@ -2,7 +2,7 @@
 
     p(y | x) = exp(score(x, y)) / Z(x)
     score(x, y) = sum_t [ sum_{u true at t} mu[u, y_t] + sum_{b true at t, t >= 1} lambda[b, y_{t-1}, y_t] ]
-    minimise  sum_i w_i (-log p(y^i | x^i)) + l1 ||theta||_1 + l2 / 2 ||theta||^2
+    minimize  sum_i w_i (-log p(y^i | x^i)) + l1 ||theta||_1 + l2 / 2 ||theta||^2
 
 The penalties are sums, not means: they do not scale with the number of sequences. With an L1 penalty almost all
 weights are zero and only the others are stored. Cost an iteration: one recursion over every distinct beginning and end
@@ -69,5 +69,5 @@ class CRF(TrainableChain):
     normalized: ClassVar[bool] = False
 
     def objective(self, data: Encoded, *, cluster: Cluster | None = None) -> ChainObjective:
-        """Minus the log-likelihood of whole sequences, with penalties: what `fit` minimises."""
+        """Minus the log-likelihood of whole sequences, with penalties: what `fit` minimizes."""
         return ChainObjective(self._layout(), data, cluster=cluster, **self._terms(data))

@@ -1,4 +1,4 @@
-"""Labelled sequences from files, in the formats of the field.
+"""Labeled sequences from files, in the formats of the field.
 
     columns     one token a line, its columns side by side, the last one the label (CoNLL, Wapiti, CRF++), or CoNLL-U
     tests       the same without patterns: every column is itself a test and begins with u, b or * (Wapiti)
@@ -50,7 +50,7 @@ def read_labeled(
     document: str | None = None,
     label_column: str | None = None,
 ) -> LabeledSequences:
-    """Read a labelled file (a path, `-` for standard input, or an open binary file) to train or to test with.
+    """Read a labeled file (a path, `-` for standard input, or an open binary file) to train or to test with.
 
     `document` is how lines between documents begin in a file of columns, such as -DOCSTART- or ###MEDLINE:. Of CoNLL-U
     the forms of words are read, and `label_column` names the column of their labels, such as upos.

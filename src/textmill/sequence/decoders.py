@@ -1,8 +1,8 @@
-"""Labels from a trained chain model: the best labelling, the k best, the most probable label of each token.
+"""Labels from a trained chain model: the best labeling, the k best, the most probable label of each token.
 
     viterbi      argmax_y score(y)                              exact; sparse where almost all pairs score 0
     posterior    argmax_y P(y_t = y | x) at every token         fewest wrong labels in expectation
-    k best       the k labellings with the highest scores       exact, with scores and probabilities
+    k best       the k labelings with the highest scores       exact, with scores and probabilities
     span         P(y_s = a_s, ..., y_e = a_e | x)               confidence of a stretch, exact
     steps        P(y_t | y_{t-1}, x)                            the chain as a Markov chain
 
@@ -40,11 +40,11 @@ __all__ = [
     "viterbi",
 ]
 
-MOST_BEST = 1_000_000  # labellings of a sequence, about a gigabyte for 25 tokens
+MOST_BEST = 1_000_000  # labelings of a sequence, about a gigabyte for 25 tokens
 
 
 class Hypothesis(NamedTuple):
-    """One labelling of a sequence: numbers of its labels, its score and its probability."""
+    """One labeling of a sequence: numbers of its labels, its score and its probability."""
 
     labels: list[int]
     score: float
@@ -85,7 +85,7 @@ def viterbi(
 ) -> tuple[NDArray[np.int32], Floats]:
     """The best label of every token and the score of every sequence.
 
-    `allowed` [T, Y] and `transitions` [Y, Y] are 0 where something is forbidden. A sequence all of whose labellings
+    `allowed` [T, Y] and `transitions` [Y, Y] are 0 where something is forbidden. A sequence all of whose labelings
     are forbidden gets the labels -1 and the score -inf.
 
     >>> from textmill.sequence.encoding import Active
@@ -117,7 +117,7 @@ def posterior(
     transitions: Bytes | None = None,
     n_jobs: int | None = 1,
 ) -> tuple[Floats, Floats]:
-    """Probabilities of the labels of every token [T, Y], and the log of every normaliser [S].
+    """Probabilities of the labels of every token [T, Y], and the log of every normalizer [S].
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
@@ -152,7 +152,7 @@ def best_labels(
     transitions: Bytes | None = None,
     n_jobs: int | None = 1,
 ) -> list[list[Hypothesis]]:
-    """The k best labellings of every sequence, best first; fewer where fewer are possible. At most MOST_BEST are found.
+    """The k best labelings of every sequence, best first; fewer where fewer are possible. At most MOST_BEST are found.
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
@@ -226,7 +226,7 @@ def span_confidence(
 ) -> Floats:
     """Probability that all tokens of each span (first, behind last; counted over the data set) have these labels.
 
-    Each span is the share of the normaliser that remains when its tokens are forced; a span lies in one sequence.
+    Each span is the share of the normalizer that remains when its tokens are forced; a span lies in one sequence.
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(3), np.zeros(2, np.int32), None, 1)

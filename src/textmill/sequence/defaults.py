@@ -1,8 +1,8 @@
 """Patterns for those who give none: chosen by the number of columns, the same for every task and language.
 
-    words (column 0)     the word as it is; in lower case from two before to two behind; pairs with either neighbour
-                         beginnings and endings of 1 to 4 letters, endings of 3 letters of either neighbour
-                         shapes of the word and its neighbours, in pairs and all three together
+    words (column 0)     the word as it is; in lower case from two before to two behind; pairs with either neighbor
+                         beginnings and endings of 1 to 4 letters, endings of 3 letters of either neighbor
+                         shapes of the word and its neighbors, in pairs and all three together
     other columns        values from two before to two behind, their pairs and triples, the value with the word;
                          from the fifth column on only values and pairs of the nearest
     labels               which follows which

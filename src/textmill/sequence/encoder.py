@@ -363,21 +363,21 @@ class Encoder(Estimator, Model):
         return cells.offsets(), *rows
 
     def _check_width(self, width: int, first: Any) -> None:
-        """An error unless tokens have the columns learnt from, or fewer of them but all that the patterns read."""
+        """An error unless tokens have the columns learned from, or fewer of them but all that the patterns read."""
         assert self._compiled is not None
         missing = self._compiled.missing(width)
-        learnt_from = getattr(self, "width_", 0)
-        if width <= (learnt_from or width) and missing is None:
+        learned_from = getattr(self, "width_", 0)
+        if width <= (learned_from or width) and missing is None:
             return
         fault = "" if missing is None else f"pattern {missing[0].place} asks for column {missing[1]}"
-        learnt = learnt_from not in (0, width)
-        if learnt:
+        learned = learned_from not in (0, width)
+        if learned:
             have = "one column" if width == 1 else f"{width} columns"
             more = f", and {fault}" if fault else ""
-            fault = f"tokens have {have}, but those learnt from had {learnt_from}{more}; give the same columns"
+            fault = f"tokens have {have}, but those learned from had {learned_from}{more}; give the same columns"
         else:
             fault += ", but the tokens have " + ("only column 0" if width == 1 else f"columns 0 to {width - 1}")
-        place = (first.source, first.line) if learnt and isinstance(first, Sentence) else (None, None)
+        place = (first.source, first.line) if learned and isinstance(first, Sentence) else (None, None)
         raise DataError(fault, source=place[0], line=place[1])
 
     def _cut(self, data: Encoded, first: int = 0) -> Encoded:

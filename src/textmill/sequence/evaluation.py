@@ -2,7 +2,7 @@
 
     token error      share of tokens with a wrong label
     sequence error   share of sequences with at least one wrong label
-    chunks           labelled spans (IOB and its relatives, corpus/iob.py); one is right when first token, last token
+    chunks           labeled spans (IOB and its relatives, corpus/iob.py); one is right when first token, last token
                      and label all are; precision, recall and F1 over all chunks and per label
 
 Counts are kept for each sequence, so figures have bootstrap intervals and two systems can be compared. For joint labels
@@ -51,7 +51,7 @@ __all__ = [
 
 FIGURES = ("f1", "precision", "recall", "token_error", "sequence_error")
 
-_SCORED = re.compile(r"# \d+ [-+.e\d]+ [-+.e\d]+")  # what `label_sentences` writes above a labelling with scores
+_SCORED = re.compile(r"# \d+ [-+.e\d]+ [-+.e\d]+")  # what `label_sentences` writes above a labeling with scores
 _CORRECT, _TOKENS, _RIGHT, _SEQUENCES, _HITS, _FOUND, _PHRASES = range(7)
 _RATIOS = {
     "precision": lambda sums: (sums[..., _HITS], sums[..., _FOUND]),
@@ -145,7 +145,7 @@ class TagScores(Table):
     def compare(
         self, other: TagScores, name: str, *, resamples: int = 1000, random_state: RandomState = 0
     ) -> Difference:
-        """The difference of a figure between two taggers on the same sequences, and its p-value by randomisation.
+        """The difference of a figure between two taggers on the same sequences, and its p-value by randomization.
 
         >>> gold = [["A"]] * 40
         >>> good, bad = evaluate_tags(gold, gold), evaluate_tags(gold, [["B"]] * 40)

@@ -1,4 +1,4 @@
-"""Taggers from and into files of any kind, recognised by their first bytes or their suffix.
+"""Taggers from and into files of any kind, recognized by their first bytes or their suffix.
 
 .mill             our own, with everything; `textmill.load` and `save`
 #mdl#...          a model file of Wapiti

@@ -7,7 +7,7 @@ others. What speaks for y is the difference of weights, test by test:
     b true here, y' before   w[b, y', y] - w[b, y', z]
     b true behind, y'' there w[b, y, y''] - w[b, z, y'']
 
-with hidden states y, z and their neighbours are the most probable states of those labels. The sum of the differences is
+with hidden states y, z and their neighbors are the most probable states of those labels. The sum of the differences is
 how much the score would fall if this label alone were changed. Cost: one pass over the tests of the tokens.
 """
 
@@ -138,7 +138,7 @@ class _Weights:
         before: int | None,
         behind: int | None,
     ) -> dict[str, float]:
-        """What each test says for one state against another, between given neighbours."""
+        """What each test says for one state against another, between given neighbors."""
         sums: defaultdict[str, float] = defaultdict(float)
         for test, value in _tests(unigram, token):
             sums[self.unigram[test]] += value * (self.value(test, -1, state) - self.value(test, -1, other))

@@ -44,7 +44,7 @@ _LENGTH = re.compile(rb"(\d{1,9}):")
 
 @dataclass(frozen=True, slots=True)
 class ChainWeights:
-    """What a linear-chain model has learnt.
+    """What a linear-chain model has learned.
 
     >>> encoder = Encoder(patterns=["u:%x[0,0]", "b"]).fit(["ab"])
     >>> weights = ChainWeights("crf", ["A", "B"], encoder, sparse.csr_matrix((2, 2)), sparse.csr_matrix((1, 4)))

@@ -7,7 +7,7 @@ the order of features or on threads:
 
     weight(k) = noise * normal(hash(seed, restart, test, state before, state))
 
-A model whose states are each replaced by several (`expand`) says the same of every labelling as before, but for a
+A model whose states are each replaced by several (`expand`) says the same of every labeling as before, but for a
 constant, as long as all labels have equally many; noise then tells the new states apart. `merge` goes the other way:
 weights of states that become one are averaged by how often each is used.
 """
@@ -150,7 +150,7 @@ def normal_numbers(keys: Sequence[_Hashes], seed: Sequence[int]) -> Floats:
 def expand_weights(
     features: Ints, weights: Floats, old: FeatureLayout, new: FeatureLayout, counts: Ints
 ) -> tuple[Ints, Floats]:
-    """The weights of a model whose label or state i is replaced by `counts[i]` neighbours, each with its weights.
+    """The weights of a model whose label or state i is replaced by `counts[i]` neighbors, each with its weights.
 
     >>> old, new = FeatureLayout(2, 1, 0), FeatureLayout(3, 1, 0)
     >>> [part.tolist() for part in expand_weights(np.array([0, 1]), np.array([2.0, 3.0]), old, new, np.array([2, 1]))]
@@ -190,7 +190,7 @@ def merge_weights(
 
 
 def merge_plan(use: Floats, back: Collection[int]) -> tuple[Ints, Floats]:
-    """What every state becomes, and its share in that, when states i of `back` are joined by their next neighbours.
+    """What every state becomes, and its share in that, when states i of `back` are joined by their next neighbors.
 
     >>> [part.tolist() for part in merge_plan(np.array([1.0, 3.0, 2.0]), {0})]
     [[0, 0, 1], [0.25, 0.75, 1.0]]
@@ -203,7 +203,7 @@ def merge_plan(use: Floats, back: Collection[int]) -> tuple[Ints, Floats]:
 
 
 def _mixed(x: _Hashes) -> _Hashes:
-    """The finaliser of SplitMix64."""
+    """The finalizer of SplitMix64."""
     x = x + _STEP
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND

@@ -1,4 +1,4 @@
-"""What a tagger has learnt: its strongest weights, of a label, a word, a test or a pair of labels.
+"""What a tagger has learned: its strongest weights, of a label, a word, a test or a pair of labels.
 
     weight     +2.31: where the test is true, the label is e^2.31 times as likely as without it, all else being equal
     test       the observation test; `b` and other tests that are true everywhere have the weights of plain label pairs

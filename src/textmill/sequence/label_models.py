@@ -10,7 +10,7 @@ P[i, s] = Pr(y_i = 1, T = s) and for each m
 
     Delta_i = sum_s (1 + b) P[i, s] / (m + b s),     E_m = sum of the m largest,     E_0 = Pr(T = 0)
 
-(general F-maximiser). For a chain P is found from generating functions at roots of unity, O(n^2 S^2 + n^2 log n) (see
+(general F-maximizer). For a chain P is found from generating functions at roots of unity, O(n^2 S^2 + n^2 log n) (see
 native/sequence/label_counts.h), then O(n^3) for all m. References: Dembczynski, Waegeman, Cheng & Huellermeier (2011);
 Jansche (2007).
 """

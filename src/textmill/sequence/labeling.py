@@ -1,12 +1,12 @@
 """Labeling files: what a tagger says of each token, written beside it.
 
     the DT B-NP                        the label behind the line of the token, a blank line after each sequence
-    # 1 12.25 0.87                     with scores: rank, score and probability of the labelling that follows
+    # 1 12.25 0.87                     with scores: rank, score and probability of the labeling that follows
     the DT B-NP/0.99                   and the probability of each label at its token
 
 Lines that were kept stay as they are; the label is parted from them as their columns are from each other, by a blank or
 a tab, by a tab where there is one column. Sentences without lines are written as Wapiti does, with blanks and a tab
-before the label. Sequences are labelled some thousand at a time, so a file of any length takes little memory. Tokens
+before the label. Sequences are labeled some thousand at a time, so a file of any length takes little memory. Tokens
 with one column more than the tagger was trained on have the gold label there; it stays where it is, and with
 `constrain` it is taken as known where it is a label of the tagger. `repair` is a function from the labels of a sequence
 to better ones, such as well-formed tags; scores and probabilities stay those of the tagger's own labels.
@@ -36,7 +36,7 @@ __all__ = [
     "split_sentence",
 ]
 
-BATCH = 2000  # sequences labelled together
+BATCH = 2000  # sequences labeled together
 
 T = TypeVar("T")
 Repair: TypeAlias = Callable[[list[str]], list[str]]
@@ -47,30 +47,30 @@ class LabelingOptions:
     """What is written for each sequence.
 
     Attributes:
-        k: How many labellings, best first.
-        scores: Whether to write the score and probability of each labelling and the probability of each label.
-        posterior: Whether to choose the most probable label at each token instead of the best whole labelling.
+        k: How many labelings, best first.
+        scores: Whether to write the score and probability of each labeling and the probability of each label.
+        posterior: Whether to choose the most probable label at each token instead of the best whole labeling.
         constrain: Whether the last column holds labels that are known.
-        maximise: F to maximise in expectation, such as "f1" or "token-f2" (see `CRF.predict`); None for none.
+        maximize: F to maximize in expectation, such as "f1" or "token-f2" (see `CRF.predict`); None for none.
         search: How a model of hidden states finds its labels (see `LatentCRF.predict`); None as it does by default.
 
     >>> LabelingOptions(k=3, scores=True)
-    LabelingOptions(k=3, scores=True, posterior=False, constrain=False, maximise=None, search=None)
+    LabelingOptions(k=3, scores=True, posterior=False, constrain=False, maximize=None, search=None)
     """
 
     k: int = 1
     scores: bool = False
     posterior: bool = False
     constrain: bool = False
-    maximise: str | None = None
+    maximize: str | None = None
     search: str | None = None
 
     def __post_init__(self) -> None:
         check_range("k", self.k, at_least=1, whole=True)
         if self.posterior and self.k > 1:
             raise DataError("posterior decoding has one answer; ask for k=1 or for Viterbi's k best")
-        if self.maximise is not None and (self.posterior or self.scores or self.k > 1):
-            raise DataError("maximise has one answer without scores; leave out k, scores and posterior")
+        if self.maximize is not None and (self.posterior or self.scores or self.k > 1):
+            raise DataError("maximize has one answer without scores; leave out k, scores and posterior")
 
 
 _BEST_LABELS = LabelingOptions()
@@ -124,7 +124,7 @@ def label_sentences(
     *,
     repair: Repair | None = None,
 ) -> Iterator[str]:
-    """The text of every labelled sentence, with its blank line.
+    """The text of every labeled sentence, with its blank line.
 
     >>> from textmill.sequence import CRF
     >>> tagger = CRF(patterns=["u:%x[0,0]"], l1=0.1).fit([[("a",), ("b",)]] * 3, [["A", "B"]] * 3)
@@ -186,7 +186,7 @@ def _texts(
         answers = model.predict_best(X, options.k, constraints=constraints)
     else:
         own: dict[str, Any] = {} if options.search is None else {"search": options.search}
-        plain = model.predict(X, posterior=options.posterior, constraints=constraints, maximise=options.maximise, **own)
+        plain = model.predict(X, posterior=options.posterior, constraints=constraints, maximize=options.maximize, **own)
         answers = [[(labels, 0.0, 0.0)] for labels in plain]
     marginals = model.predict_marginals(X, constraints=constraints) if options.scores else None
     number = {label: i for i, label in enumerate(model.classes_.tolist())}
@@ -232,10 +232,10 @@ def _product(values: list[float]) -> float:
     return product
 
 
-def _batches(items: Iterable[T], labellings: int) -> Iterator[list[T]]:
-    """Lists of sequences, shorter where each has many labellings."""
+def _batches(items: Iterable[T], labelings: int) -> Iterator[list[T]]:
+    """Lists of sequences, shorter where each has many labelings."""
     iterator = iter(items)
-    while batch := list(islice(iterator, max(1, BATCH // labellings))):
+    while batch := list(islice(iterator, max(1, BATCH // labelings))):
         yield batch
 
 

@@ -1,4 +1,4 @@
-"""Labellings of a chain of hidden states: the best, the n best, with certificates; hidden paths one by one.
+"""Labelings of a chain of hidden states: the best, the n best, with certificates; hidden paths one by one.
 
     P(y | x) = sum over the hidden paths h with labels y of P(h | x)
 
@@ -6,7 +6,7 @@
     best hidden path     labels of argmax_h P(h | x)              Viterbi over states
     marginal path        argmax_y P(y_t = y | x) at every token   fewest wrong labels in expectation
 
-A `Certificate` says how sure an answer is. While a search has not proved its answer the best labelling has a
+A `Certificate` says how sure an answer is. While a search has not proved its answer the best labeling has a
 probability between `probability` and `upper`. Every probability is that of whole sequences.
 References: Sun, Morency, Okanohara & Tsujii (2008); Sun & Tsujii (2009).
 """
@@ -75,19 +75,19 @@ class SearchLimits:
 class Certificate(NamedTuple):
     """What a search knows of its answer."""
 
-    exact: bool  # it is the best labelling, beyond doubt; of several, they are the best ones in their order
+    exact: bool  # it is the best labeling, beyond doubt; of several, they are the best ones in their order
     probability: float  # of the answer: exact, or (search "hidden") of the hidden paths met, a lower bound
-    upper: float  # no labelling is more probable than this
-    runner_up: list[int] | None  # the next best labelling, if the search met it
-    runner_up_bound: float  # no labelling that is not listed is more probable than this
-    unexplored: float  # mass of labellings not listed or, of searches over hidden paths, of what was not met
+    upper: float  # no labeling is more probable than this
+    runner_up: list[int] | None  # the next best labeling, if the search met it
+    runner_up_bound: float  # no labeling that is not listed is more probable than this
+    unexplored: float  # mass of labelings not listed or, of searches over hidden paths, of what was not met
     expansions: int  # prefixes taken from the queue
     pushes: int  # put into it
     paths: int  # hidden paths
 
 
 class LabelPaths(NamedTuple):
-    """Labellings of one sequence, best first, each with its probability, and the certificate."""
+    """Labelings of one sequence, best first, each with its probability, and the certificate."""
 
     paths: list[tuple[list[int], float]]
     certificate: Certificate
@@ -117,7 +117,7 @@ class HiddenScorer:
         return int(self.owner[-1]) + 1
 
     def at(self, data: Encoded, *, allowed: Bytes | None = None, transitions: Bytes | None = None) -> native.Hidden:
-        """The model at some sequences; `allowed` [T, labels] and `transitions` [labels, labels] restrict labellings."""
+        """The model at some sequences; `allowed` [T, labels] and `transitions` [labels, labels] restrict labelings."""
         offsets, unigram, arcs = self.layout.data(data)
         owner = self.owner
         pairs = None
@@ -150,9 +150,9 @@ def best_label_paths(
     transitions: Bytes | None = None,
     n_jobs: int | None = 1,
 ) -> list[LabelPaths]:
-    """The k best labellings of every sequence; with `runner_up` the one after them is searched for, too.
+    """The k best labelings of every sequence; with `runner_up` the one after them is searched for, too.
 
-    A sequence all of whose labellings are forbidden has no path.
+    A sequence all of whose labelings are forbidden has no path.
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)
@@ -165,7 +165,7 @@ def best_label_paths(
     check_choice("search", search, SEARCHES)
     check_range("k", k, at_least=1, whole=True)
     if search != "label" and k > 1:
-        raise DataError(f"search='{search}' has one answer; for the k best labellings use search='label'")
+        raise DataError(f"search='{search}' has one answer; for the k best labelings use search='label'")
     limits = limits or SearchLimits()
     asked = k + 1 if runner_up and search == "label" else k
     longest = int(np.diff(data.offsets).max(initial=0))
@@ -224,7 +224,7 @@ def best_labels_flat(
     transitions: Bytes | None = None,
     n_jobs: int | None = 1,
 ) -> Ids:
-    """The labels of the best labelling of every token, one sequence after the other; -1 where all are forbidden.
+    """The labels of the best labeling of every token, one sequence after the other; -1 where all are forbidden.
 
     >>> from textmill.sequence.encoding import Active
     >>> tests = Active(np.arange(2), np.zeros(1, np.int32), None, 1)

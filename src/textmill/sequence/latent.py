@@ -1,9 +1,9 @@
 """Latent-dynamic conditional random fields: every label has hidden states of its own.
 
     P(y | x) = sum over h with h_t in H_{y_t} of P(h | x),      P(h | x) = exp(score(x, h)) / Z(x)
-    minimise  sum_i w_i (-log P(y^i | x^i)) + l1 ||theta||_1 + l2 / 2 ||theta||^2
+    minimize  sum_i w_i (-log P(y^i | x^i)) + l1 ||theta||_1 + l2 / 2 ||theta||^2
 
-The states of a label are learnt from its labels alone and split it where it is too coarse: after "he is her" a noun
+The states of a label are learned from its labels alone and split it where it is too coarse: after "he is her" a noun
 goes on, after "he gave her" another begins, though the labels before are the same. With one state a label the model is
 a `CRF`, by the same objective. With more the objective is not convex, so it matters where training begins
 (hidden_states.py):
@@ -13,7 +13,7 @@ a `CRF`, by the same objective. With more the objective is not convex, so it mat
     start="split"    from one state a label: split every state in two, train, merge the splits that help least, again;
                      `states` are then the most that a label may have, and `states_` what was found
 
-Several restarts share one index of tests; the best on development sequences is kept. The best labelling is no Viterbi
+Several restarts share one index of tests; the best on development sequences is kept. The best labeling is no Viterbi
 path and is searched for, with a proof (labelpaths.py). Cost of an iteration: that of a CRF with as many labels as there
 are states, H^2 a token, or H^3 with order 2, whose scores look at three states.
 References: Morency, Quattoni & Darrell (2007); Sun, Morency, Okanohara & Tsujii (2008); Petrov & Klein (2008).
@@ -175,7 +175,7 @@ class LatentCRF(TrainableChain):
     # training
 
     def objective(self, data: Encoded, *, cluster: Cluster | None = None) -> ChainObjective:
-        """Minus the log-likelihood of labels, their states summed over, with penalties: what `fit` minimises."""
+        """Minus the log-likelihood of labels, their states summed over, with penalties: what `fit` minimizes."""
         settings = self._settings()
         layout, owner = self._layout(), self.owner_
         terms: dict[str, Any] = {"l1": settings.l1, "l2": settings.l2, "n_jobs": self.n_jobs, "cluster": cluster}
@@ -420,7 +420,7 @@ class LatentCRF(TrainableChain):
         """Nothing: at weights of zero the states of a label are alike."""
         raise DataError("weights of zero are no model of hidden states, whatever the penalty; use l1_max of a CRF")
 
-    # labelling
+    # labeling
 
     def predict(
         self,
@@ -431,19 +431,19 @@ class LatentCRF(TrainableChain):
         constraints: Constraints | None = None,
         transitions: NDArray[Any] | None = None,
         limits: SearchLimits | None = None,
-        maximise: str | None = None,
+        maximize: str | None = None,
         micro: bool = True,
     ) -> list[list[str]]:
         """The labels of every sequence.
 
-        `search` is how the most probable labelling is found: "label", "hidden" or "hidden-exact"; "viterbi" takes the
+        `search` is how the most probable labeling is found: "label", "hidden" or "hidden-exact"; "viterbi" takes the
         labels of the best hidden path instead, `posterior` the most probable label of each token. `limits` end a search
         with its best answer so far; `predict_certified` says which answers are proved. `constraints`, `transitions` and
-        `maximise` as in `CRF.predict`.
+        `maximize` as in `CRF.predict`.
         """
         data = self._encoded(X)
         allowed = None if constraints is None else self._allowed(constraints, data)
-        if maximise is not None:
+        if maximize is not None:
             raise DataError("labels of greatest expected F need a model without hidden states; use posterior or a CRF")
         restrictions: dict[str, Any] = {"allowed": allowed, "transitions": transitions, "n_jobs": self.n_jobs}
         if posterior:
@@ -456,7 +456,7 @@ class LatentCRF(TrainableChain):
             labels = best_labels_flat(self._scorer(), data, search=search, limits=limits, **restrictions)
         if (labels < 0).any():
             s = int(np.searchsorted(data.offsets, int(np.argmax(labels < 0)), side="right"))
-            raise DataError(f"every labelling of sequence {s} is forbidden; relax constraints or transitions")
+            raise DataError(f"every labeling of sequence {s} is forbidden; relax constraints or transitions")
         return self._names(labels, data)
 
     def predict_certified(
@@ -470,9 +470,9 @@ class LatentCRF(TrainableChain):
         constraints: Constraints | None = None,
         transitions: NDArray[Any] | None = None,
     ) -> list[tuple[list[tuple[list[str], float]], Certificate]]:
-        """The k best labellings of every sequence with their probabilities, and the proof that none is missing.
+        """The k best labelings of every sequence with their probabilities, and the proof that none is missing.
 
-        `runner_up` asks for the labelling after them, too; without it the search ends sooner, with a bound on it.
+        `runner_up` asks for the labeling after them, too; without it the search ends sooner, with a bound on it.
 
         >>> model = LatentCRF(patterns=["u:%x[0,0]"], states=2, random_state=0).fit(["ab"] * 3, [["A", "B"]] * 3)
         >>> [(paths, certificate)] = model.predict_certified(["ab"], k=2)
@@ -496,7 +496,7 @@ class LatentCRF(TrainableChain):
         certified = []
         for s, (paths, certificate) in enumerate(answers, 1):
             if not paths:
-                raise DataError(f"every labelling of sequence {s} is forbidden; relax constraints or transitions")
+                raise DataError(f"every labeling of sequence {s} is forbidden; relax constraints or transitions")
             second = None if certificate.runner_up is None else [names[y] for y in certificate.runner_up]
             named = [([names[y] for y in labels], probability) for labels, probability in paths]
             certified.append((named, certificate._replace(runner_up=second)))
@@ -505,7 +505,7 @@ class LatentCRF(TrainableChain):
     def predict_best(
         self, X: Iterable[Any], k: int = 5, *, constraints: Constraints | None = None
     ) -> list[list[tuple[list[str], float, float]]]:
-        """The k best labellings of every sequence with the logs of their probabilities and these, best first."""
+        """The k best labelings of every sequence with the logs of their probabilities and these, best first."""
         answers = self.predict_certified(X, k, constraints=constraints)
         return [
             [
@@ -529,7 +529,7 @@ class LatentCRF(TrainableChain):
         return np.split(probabilities, data.offsets[1:-1].tolist()) if data.sequences else []
 
     def log_probability(self, X: Iterable[Any], y: Labels) -> list[float]:
-        """log P(y | x) of given labellings, exactly; a label that is None is summed over.
+        """log P(y | x) of given labelings, exactly; a label that is None is summed over.
 
         >>> model = LatentCRF(patterns=["u:%x[0,0]"], states=2, random_state=0).fit(["ab"] * 3, [["A", "B"]] * 3)
         >>> total = sum(np.exp(model.log_probability(["a"] * 2, [["A"], ["B"]])))

@@ -55,5 +55,5 @@ class ConditionalMarkov(TrainableChain):
     normalized: ClassVar[bool] = True
 
     def objective(self, data: Encoded, *, cluster: Cluster | None = None) -> ChainObjective:
-        """Minus the log-likelihood of every label after the one before it, with penalties: what `fit` minimises."""
+        """Minus the log-likelihood of every label after the one before it, with penalties: what `fit` minimizes."""
         return ChainObjective(self._layout(), data, cluster=cluster, normalized=True, **self._terms(data))

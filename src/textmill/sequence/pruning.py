@@ -4,7 +4,7 @@
     same     share of vectors for which both are the same set
     regret   exact expectation of the exact set minus that of the pruned set: what is lost
 
-With a beam of 1 the answer is the labelling of greatest probability, and so the same set only where a threshold of one
+With a beam of 1 the answer is the labeling of greatest probability, and so the same set only where a threshold of one
 half is best. Reference: Jansche (2007), section 5.
 """
 

@@ -7,7 +7,7 @@
 
 Every place is a number of characters from the beginning of the text, so `text[begin:end]` is the sentence, the token or
 the span. Only a tagger whose patterns read nothing but words can be used. Data that were cut in another way (`do n't`)
-are labelled worse than they could be; then pass a tokenizer of your own. Cost: linear in the length of the text.
+are labeled worse than they could be; then pass a tokenizer of your own. Cost: linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from textmill.sequence.patterns import parse_patterns
 
 __all__ = ["LabeledSentence", "LabeledSpan", "check_words_only", "label_text", "token_spans"]
 
-BATCH = 2000  # sentences labelled together
+BATCH = 2000  # sentences labeled together
 
 _SINGLE_LINE_END = re.compile(r"(?<![\r\n])(?:\r\n|\n|\r)(?![ \t]*[\r\n])")
 _HYPHENS = "-\u2010\u2011"

@@ -1,11 +1,11 @@
 """Choosing segments by their probabilities: disjoint ones, for the greatest expected sum of hits or the greatest F1.
 
-    maximise  sum over chosen segments of 2 P(segment) - ratio       a dynamic programme over the tokens of a sentence
+    maximize  sum over chosen segments of 2 P(segment) - ratio       a dynamic programme over the tokens of a sentence
 
 With the ratio lambda = 2 E[hits] / (answers + E[gold]) of the answer itself this is the greatest expected F1 over all
 sequences together (Dinkelbach's iteration); a fixed ratio chooses sequence by sequence. The best fixed ratio is the F1
 that is reached; where that is low, few segments are probable and many must be ventured, so `best_ratio` finds it by
-labelled sequences. Cost: candidates, for each of a few iterations. Reference: Dinkelbach (1967).
+labeled sequences. Cost: candidates, for each of a few iterations. Reference: Dinkelbach (1967).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RATIOS = np.linspace(0.05, 1.0, 20)
 
 
 class Segment(NamedTuple):
-    """A labelled stretch of tokens, first and one past the last, with its probability."""
+    """A labeled stretch of tokens, first and one past the last, with its probability."""
 
     begin: int
     end: int

@@ -1,4 +1,4 @@
-"""Labeling files with spans: JSON lines with labelled stretches and their probabilities, or tags beside the tokens.
+"""Labeling files with spans: JSON lines with labeled stretches and their probabilities, or tags beside the tokens.
 
     {"tokens": ["in", "Mill", "Hill"],
      "spans": [{"begin": 1, "end": 3, "label": "LOC", "text": "Mill Hill", "probability": 0.97}]}
@@ -24,7 +24,7 @@ from textmill.sequence.semimarkov import SemiMarkovCRF
 
 __all__ = ["label_segments", "label_spans", "read_segment_tagger", "seen_columns"]
 
-BATCH = 2000  # sequences labelled together
+BATCH = 2000  # sequences labeled together
 _FOREIGN = (b"#mdl#", b"lCRF", b"FILEHEADER = {", b"#")
 
 
@@ -56,7 +56,7 @@ def label_segments(model: SemiMarkovCRF, sentences: Iterable[Sentence], options:
         if options.k > 1 or options.scores:
             answers = model.predict_best(X, max(options.k, 2))
         else:
-            plain = model.predict_segments(X, maximise=options.maximise or "segments")
+            plain = model.predict_segments(X, maximize=options.maximize or "segments")
             answers = [[(spans, 0.0, 0.0)] for spans in plain]
         for sentence, some in zip(batch, answers, strict=True):
             lines = [_opened(line) for line in sentence.lines] or ["\t".join(row) + "\t" for row in sentence]
@@ -101,7 +101,7 @@ def _answers(
                 [(spans, probability) for spans, _, probability in some] for some in model.predict_best(X, options.k)
             ]
         else:
-            best = [[(spans, None)] for spans in model.predict_segments(X, maximise=options.maximise or "segments")]
+            best = [[(spans, None)] for spans in model.predict_segments(X, maximize=options.maximize or "segments")]
         chances = [
             model.span_confidence(X, [some[min(r, len(some) - 1)][0] for some in best]) for r in range(options.k)
         ]
@@ -112,7 +112,7 @@ def _answers(
     if options.k > 1:
         tagged = [[(tags, p) for tags, _, p in some] for some in model.predict_best(X, options.k)]
     else:
-        tagged = [[(tags, None)] for tags in model.predict(X, posterior=options.posterior, maximise=options.maximise)]
+        tagged = [[(tags, None)] for tags in model.predict(X, posterior=options.posterior, maximize=options.maximize)]
     answers: list[list[tuple[list[Span], list[float], float | None]]] = [[] for _ in X]
     for rank in range(options.k):
         at = [s for s, some in enumerate(tagged) if rank < len(some)]

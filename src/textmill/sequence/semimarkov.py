@@ -1,7 +1,7 @@
 """Semi-Markov conditional random fields: labels of whole segments, for names of many words.
 
     p(s | x) = exp( sum_j [ sum_{f true of segment j} mu[f, y_j] + sum_{h true before it} nu[h, q_j, y_j] ] ) / Z(x)
-    minimise  sum_i w_i (-log p(s^i | x^i)) + l1 ||theta||_1 + l2 / 2 ||theta||^2
+    minimize  sum_i w_i (-log p(s^i | x^i)) + l1 ||theta||_1 + l2 / 2 ||theta||^2
 
 A segment (first token, last token, label) may be asked anything about the words in it (segment_patterns.py); O segments
 have one token. What a segment follows, its state q, is nothing (`history="none"`), the label of the segment before it
@@ -60,7 +60,7 @@ __all__ = ["HISTORIES", "LongSegments", "SemiMarkovCRF", "entity_history", "plai
 
 HISTORIES = ("none", "label", "entity")
 COST = 0.4  # of a segment that is predicted: half of an F1 of 0.8, the value that makes it the best choice for F1
-FEWEST, FEW, MANY = 30, 2_000, 10_000  # labelled segments: from FEWEST to MANY the cost is measured, else it is COST
+FEWEST, FEW, MANY = 30, 2_000, 10_000  # labeled segments: from FEWEST to MANY the cost is measured, else it is COST
 HELD_OUT, ROUNDS = 3, 40  # to measure it, a third of the sequences is kept apart; iterations of that training
 DEFAULT_L2 = 5.0  # where there is no L1 penalty: segments have many tests, of which most are rare
 MOST_BYTES = 1 << 35  # of the scores of histories; more is refused, with an estimate
@@ -284,7 +284,7 @@ class SemiMarkovCRF(Classifier, Model):
         sample_weight: Sequence[float] | None = None,
         packed: bool = False,
     ) -> SegmentObjective:
-        """What `fit` minimises: learns filter, labels and tests of these sequences.
+        """What `fit` minimizes: learns filter, labels and tests of these sequences.
 
         `packed` computes by the recursion of the paper, for comparison: equal values, slower.
         """
@@ -295,9 +295,9 @@ class SemiMarkovCRF(Classifier, Model):
         cells = self._cells(X)
         labels = sorted({label for some in spans for _, _, label in some})
         if not labels:
-            raise DataError("there are no labelled segments to learn; pass tags such as B-PER")
+            raise DataError("there are no labeled segments to learn; pass tags such as B-PER")
         if "O" in labels:
-            raise DataError("a segment is labelled 'O', which stands for no segment; give it another label")
+            raise DataError("a segment is labeled 'O', which stands for no segment; give it another label")
         self.segment_labels_ = np.array(["O", *labels])
         observed = self._observed(spans, cells.offsets)
         candidates = self._fit_candidates(X, y, cells.offsets, observed)
@@ -326,22 +326,22 @@ class SemiMarkovCRF(Classifier, Model):
         names = self.segment_labels_.tolist()[1:]
         return np.array(sorted(["O", *(f"{letter}-{name}" for name in names for letter in "BI")]))
 
-    def predict(self, X: Iterable[Any], *, maximise: str | None = "segments") -> list[list[str]]:
+    def predict(self, X: Iterable[Any], *, maximize: str | None = "segments") -> list[list[str]]:
         """The IOB2 tags of the segments of every sequence, chosen as `predict_segments` does."""
         X = _sequences(X)
-        return [tags_of(spans, len(x)) for x, spans in zip(X, self.predict_segments(X, maximise=maximise), strict=True)]
+        return [tags_of(spans, len(x)) for x, spans in zip(X, self.predict_segments(X, maximize=maximize), strict=True)]
 
-    def predict_segments(self, X: Iterable[Any], *, maximise: str | None = "segments") -> list[list[Span]]:
-        """The labelled segments (first token, one past the last, label) of every sequence.
+    def predict_segments(self, X: Iterable[Any], *, maximize: str | None = "segments") -> list[list[Span]]:
+        """The labeled segments (first token, one past the last, label) of every sequence.
 
-        maximise="segments" chooses segments by their own probabilities, those that sum up to the most when each costs
+        maximize="segments" chooses segments by their own probabilities, those that sum up to the most when each costs
         `cost_`; "f1" those whose F1, over all sequences together, is the greatest to be expected; None the most
         probable segmentation as a whole.
         """
-        if maximise is not None:
-            check_choice("maximise", maximise, ("segments", "f1"))
+        if maximize is not None:
+            check_choice("maximize", maximize, ("segments", "f1"))
             data, probabilities, _ = self._marginals(_sequences(X))
-            chosen = most_expected(data.candidates, probabilities, 2 * self.cost_ if maximise == "segments" else None)
+            chosen = most_expected(data.candidates, probabilities, 2 * self.cost_ if maximize == "segments" else None)
             return [[segment[:3] for segment in some] for some in self._listed(data, probabilities, chosen)]
         return [answers[0][0] for answers in self.predict_best(X, 1)]
 
@@ -403,7 +403,7 @@ class SemiMarkovCRF(Classifier, Model):
         return listed_segments(data.candidates, probabilities, chosen, self.segment_labels_.tolist())
 
     def span_confidence(self, X: Iterable[Any], spans: Sequence[Sequence[Span]]) -> list[list[float]]:
-        """How probable each of these labelled segments is, 0 where it is no candidate."""
+        """How probable each of these labeled segments is, 0 where it is no candidate."""
         X = _sequences(X)
         if len(spans) != len(X):
             raise DataError(f"there are {len(X)} sequences but {len(spans)} lists of spans; give one for each")
@@ -416,7 +416,7 @@ class SemiMarkovCRF(Classifier, Model):
         ]
 
     def log_likelihood(self, X: Iterable[Any], y: Iterable[Sequence[str]]) -> float:
-        """The sum of log p(s | x) over labelled sequences; -inf where a segment is no candidate."""
+        """The sum of log p(s | x) over labeled sequences; -inf where a segment is no candidate."""
         X = _sequences(X)
         spans = gold_spans(y, X)
         data, problem = self._problem(X)
@@ -627,7 +627,7 @@ class SemiMarkovCRF(Classifier, Model):
         return best_ratio(counts, judged) / 2
 
     def _ratio_counts(self, X: list[Any], y: Iterable[Sequence[str]]) -> tuple[NDArray[np.int64], int]:
-        """Segments that are right and chosen at each ratio, and how many there are, in labelled sequences."""
+        """Segments that are right and chosen at each ratio, and how many there are, in labeled sequences."""
         spans = gold_spans(y, X)
         data, probabilities, _ = self._marginals(X)
         c = data.candidates

@@ -1,6 +1,6 @@
 """Scores computed by a small automaton that reads truth and answer in parallel, and their exact expectations.
 
-A simple function has few distinct values: a state summarises what of the truth y has been read beside the answer z.
+A simple function has few distinct values: a state summarizes what of the truth y has been read beside the answer z.
 
     value        k = start(); for i: k = transition(k, z, i, y_i); value(k, z)                        (algorithm 3)
     expectation  masses of states in place of one state: M = {start: 1}; for i, every state k of M sends its mass

@@ -2,8 +2,8 @@
 
     X, y  ->  encoder  ->  Encoded  ->  objective(data)  ->  algorithm.train  ->  weights that are not zero
 
-A model says in one method, `objective(data)`, what is minimised over encoded sequences; `fit`, `path`, `l1_max` and
-`kkt_report` all ask it, so they cannot disagree. How it is minimised is the algorithm's (training/algorithms.py), what
+A model says in one method, `objective(data)`, what is minimized over encoded sequences; `fit`, `path`, `l1_max` and
+`kkt_report` all ask it, so they cannot disagree. How it is minimized is the algorithm's (training/algorithms.py), what
 is measured on the way and which weights remain is the run's (training/run.py).
 """
 
@@ -48,7 +48,7 @@ Labels = Sequence[Sequence[str | None]]
 
 
 class NoWeights(UserWarning):
-    """A tagger has learnt nothing: all its weights are zero, and every token gets the same label."""
+    """A tagger has learned nothing: all its weights are zero, and every token gets the same label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Course:
 
 
 class TrainableChain(ChainModel):
-    """A chain model that is trained: subclasses say what is minimised."""
+    """A chain model that is trained: subclasses say what is minimized."""
 
     patience: ClassVar[Plateau] = PATIENCE  # when training stops early if nothing else is asked for
     format_version: ClassVar[int] = 2
@@ -134,7 +134,7 @@ class TrainableChain(ChainModel):
         self.random_state = random_state
 
     def objective(self, data: Encoded, *, cluster: Cluster | None = None) -> ChainObjective:
-        """What `fit` minimises on labeled sequences, which are encoded by the tests of the model."""
+        """What `fit` minimizes on labeled sequences, which are encoded by the tests of the model."""
         raise NotImplementedError
 
     def fit(
@@ -281,7 +281,7 @@ class TrainableChain(ChainModel):
         check_fitted(self)
         name = algorithm_of(self.algorithm).name
         if not ALGORITHMS[name].minimizes:
-            raise DataError(f"a {name} minimises no objective, so its weights are not judged; train with another")
+            raise DataError(f"a {name} minimizes no objective, so its weights are not judged; train with another")
         objective = self.objective(self._labeled(self.encoder_.encode(X), y, sample_weight))
         theta = objective.spread(self.features_, self.weights_)
         _, gradient = objective(theta)
@@ -316,7 +316,7 @@ class TrainableChain(ChainModel):
         for name in ("l2", "tolerance"):
             if not algorithm.minimizes and getattr(self, name) is not None:
                 value = getattr(self, name)
-                raise DataError(f"{name}={value!r} has no meaning for {algorithm.name}, which minimises no objective")
+                raise DataError(f"{name}={value!r} has no meaning for {algorithm.name}, which minimizes no objective")
         l1 = algorithm.default_l1 if self.l1 is None else self.l1
         l2 = algorithm.default_l2(l1) if self.l2 is None else self.l2
         max_iter = algorithm.default_max_iter if self.max_iter is None else self.max_iter

@@ -58,10 +58,10 @@ class FObjective(NamedTuple):
         """
         match = _NAME.fullmatch(name)
         if match is None:
-            raise DataError(f"maximise={name!r} is no objective; pass 'f1', 'span-f1' or 'token-f1', any beta for 1")
+            raise DataError(f"maximize={name!r} is no objective; pass 'f1', 'span-f1' or 'token-f1', any beta for 1")
         if "O" not in classes:
             raise DataError(
-                "the model has no label 'O', so all tokens are claimed and F is accuracy; leave maximise out"
+                "the model has no label 'O', so all tokens are claimed and F is accuracy; leave maximize out"
             )
         tags = all(_TAG.fullmatch(label) for label in classes)
         if match[1] == "span" and not tags:
@@ -123,7 +123,7 @@ def _chains(
                 yield None
                 continue
             if not steps[begin, 0].any():
-                raise DataError(f"every labelling of sequence {s + 1} is forbidden; relax constraints or transitions")
+                raise DataError(f"every labeling of sequence {s + 1} is forbidden; relax constraints or transitions")
             yield steps[begin, 0], steps[begin + 1 : end]
         first = last
 

@@ -132,10 +132,10 @@ class Alignment:
         rows = ((self.left_features, self.unmatched_left, 24), (self.right_features, self.unmatched_right, 102))
         for row, (features, unmatched, y) in zip(place, rows, strict=True):
             for k, (x, feature) in enumerate(zip(row, features, strict=True)):
-                colour = "#999" if k in unmatched else "#111"
+                color = "#999" if k in unmatched else "#111"
                 parts.append(
                     f'<text x="{x:.1f}" y="{y}" text-anchor="middle" font-family="monospace" font-size="14" '
-                    f'fill="{colour}">{escape(feature)}</text>'
+                    f'fill="{color}">{escape(feature)}</text>'
                 )
         return "".join([*parts, "</svg>"])
 

@@ -1,12 +1,12 @@
 """Pairs of two lists in which every name is matched at most once.
 
     greedy    pairs by falling score, each taken if both of its names are still free
-    optimal   the pairs of the largest total score: maximise the sum of s_ij over matchings
+    optimal   the pairs of the largest total score: maximize the sum of s_ij over matchings
 
 Both work on the pairs that a join found, never on a matrix of all names. An optimal matching is a shortest path problem
 on the sparse graph of these pairs, in which every left name may also stay alone:
 
-    minimise sum of c_ij over matchings of all left names,     c_ij = 2 - s_ij,  c_i,alone = 2
+    minimize sum of c_ij over matchings of all left names,     c_ij = 2 - s_ij,  c_i,alone = 2
 
 A greedy matching has at least half of the optimal sum, and is what a person going down the list would do.
 

@@ -1,7 +1,7 @@
 """Jobs, one module each, built from the models below.
 
 coherence    coherent documents told from blended, shuffled and generated ones
-correction   misspelt words, by a lexicon and a language model
+correction   misspelled words, by a lexicon and a language model
 dependency   heads of the bunsetsus of Japanese sentences, by a parser that can be read
 entities     names of people, places and organizations: where they are, then what they are
 fluency      is this sentence all right: a judge learned from raw text

@@ -6,8 +6,8 @@
 Words of the corpus that were seen often enough are taken to be right; every other word is looked up in the minimal
 machine of the lexicon (`fst.nearest`: word o edits o lexicon), and an n-gram model of the corpus weighs what is near
 in its place, and whether it may be a new word instead. Both costs are chosen in training on sentences that were kept
-apart: words are misspelt at random where they stand, and restored; rare words, which are right, stay. Case follows the
-word that is replaced.
+apart: words are misspelled at random where they stand, and restored; rare words, which are right, stay. Case follows
+the word that is replaced.
 
 Cost: the search, some tenths of a millisecond a word, and one n-gram score per candidate. Reference: Kernighan, Church
 & Gale (1990), A spelling correction program based on a noisy channel model; Brill & Moore (2000).
@@ -41,9 +41,9 @@ _TIE = 0.005
 _LETTER_COSTS = (0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)
 _USUAL_LETTER = 3.0
 _NEVER = 1e9  # the cost of a letter with which every word is replaced that has a neighbor
-_WEIGHT = 4.0  # a misspelt word that stays is as bad as so many rare words that are replaced
+_WEIGHT = 4.0  # a misspelled word that stays is as bad as so many rare words that are replaced
 _FEW_RARE = 50  # rare words below which the usual cost is taken
-_TRIALS = 400  # words that are misspelt to choose the cost
+_TRIALS = 400  # words that are misspelled to choose the cost
 _TRIAL_STEP = 20  # one sentence of so many is kept for the trials,
 _FEW = 2000  # unless there are fewer
 _LN10 = float(np.log(10.0))
@@ -77,7 +77,7 @@ class SpellingCorrector(Estimator, Model):
         model_: The n-gram model.
         edit_cost_: What an edit costs, in nats.
         letter_cost_: What a letter of a new word costs, in nats.
-        accuracy_: Share of the misspelt words of the trials that were restored.
+        accuracy_: Share of the misspelled words of the trials that were restored.
         specificity_: Share of the rare words of the trials that stayed; 1 if there were none.
 
     >>> texts = ["the cat sat on the mat", "the dog sat on the rug", "the cat saw the dog"] * 5
@@ -140,7 +140,7 @@ class SpellingCorrector(Estimator, Model):
             sentence for text in track(X, "reading sentences", unit="texts") for sentence in _sentences(_text(text))
         ]
         trials = sentences[::_TRIAL_STEP] if len(sentences) >= _FEW else sentences
-        if len(sentences) >= _FEW:  # what is misspelt in the trials must be new to the language model
+        if len(sentences) >= _FEW:  # what is misspelled in the trials must be new to the language model
             del sentences[::_TRIAL_STEP]
         replaced = [[word if word in right else "<unk>" for word in sentence] for sentence in sentences]
         self.model_ = NGramModel(order=self.order, n_jobs=self.n_jobs).fit(replaced)
@@ -149,11 +149,11 @@ class SpellingCorrector(Estimator, Model):
         return self
 
     def correct(self, text: str) -> str:
-        """The text with its misspelt words replaced."""
+        """The text with its misspelled words replaced."""
         return self.predict([text])[0]
 
     def predict(self, X: Iterable[str]) -> list[str]:
-        """The texts with their misspelt words replaced.
+        """The texts with their misspelled words replaced.
 
         >>> SpellingCorrector(min_count=1).fit(["green leaves", "green grass"]).predict(["Gren leaves"])
         ['Green leaves']
@@ -270,7 +270,7 @@ class SpellingCorrector(Estimator, Model):
         return best
 
     def _choose_costs(self, sentences: list[list[str]]) -> None:
-        """The cost of an edit that restores most misspelt words, and that of a letter which also lets rare words be."""
+        """The cost of an edit that restores most misspelled words, and of a letter that also lets rare words be."""
         rng = random.Random(self.random_state)
         letters = sorted({letter for word in self.words_ for letter in word})
         wrong: list[tuple[list[str], int]] = []
@@ -281,7 +281,7 @@ class SpellingCorrector(Estimator, Model):
             right = [i for i, word in enumerate(sentence) if word in self._right and len(word) > 3]
             if right and len(truth) < _TRIALS:
                 place = rng.choice(right)
-                word = _misspelt(sentence[place], rng, letters, 1 if rng.random() < 0.8 else 2)
+                word = _misspelled(sentence[place], rng, letters, 1 if rng.random() < 0.8 else 2)
                 if word not in self._right:
                     truth.append(sentence[place])
                     wrong.append(([*sentence[:place], word, *sentence[place + 1 :]], place))
@@ -333,7 +333,7 @@ def _shaped(word: str, like: str) -> str:
     return word[:1].upper() + word[1:] if like[:1].isupper() else word
 
 
-def _misspelt(word: str, rng: random.Random, letters: Sequence[str], edits: int) -> str:
+def _misspelled(word: str, rng: random.Random, letters: Sequence[str], edits: int) -> str:
     for _ in range(edits):
         at, kind = rng.randrange(len(word)), rng.randrange(4)
         if kind == 0 and len(word) > 2:

@@ -11,9 +11,9 @@ operators      matrices known by their products
 inference      mixtures of new documents by any method, entropies, divergences
 quality        coherence, diversity and exclusivity of topics
 difference     the topics of two models compared
-explain        the words of a text coloured by topic
+explain        the words of a text colored by topic
 pictures       topics by distance and over time
-clustering     clusters of documents and terms, labelled
+clustering     clusters of documents and terms, labeled
 making         a model by the name of its kind
 map            terms and documents in one plane
 projecting     the topics of any number of documents in one file

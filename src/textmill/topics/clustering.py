@@ -1,4 +1,4 @@
-"""Clusters of documents or of terms in the space of any topic model, labelled by their terms.
+"""Clusters of documents or of terms in the space of any topic model, labeled by their terms.
 
     kmeans          spherical k-means: rows of length 1, so that nearest means most alike by cosine
     minibatch       the same on random parts, for very many rows

@@ -9,7 +9,7 @@ largest squared singular value removed, by Weyl's inequality
 
 and ||A||_F^2, which one pass sums exactly, minus the squares kept is all that was ever cut.
 
-Dense products run on the threads of BLAS, factorisations on one (their small steps gain nothing from more).
+Dense products run on the threads of BLAS, factorizations on one (their small steps gain nothing from more).
 Reference: Rehurek (2011), Scalability of Semantic Analysis in Natural Language Processing, chapter 3.
 """
 

@@ -1,10 +1,10 @@
-"""Why a text has its topics: every known word with the topic it most probably stands for, in colours.
+"""Why a text has its topics: every known word with the topic it most probably stands for, in colors.
 
     P(t | w, d) ~ theta_dt phi_tw          theta: the mixture of the text, phi: the words of the topics
                 ~ exp(E log theta_dt + E log phi_tw)                              in LDA
 
 `explain_text` finds the words, `Explanation.terminal` shows them by Rich, `Explanation.html` as markup for a page. The
-topics that most words of the text belong to have colours of their own, in the order of their number of words; the words
+topics that most words of the text belong to have colors of their own, in the order of their number of words; the words
 of all others, and words that the model does not know, have none.
 
 Cost: that of inferring one document. Reference: Blei, Ng & Jordan (2003), figure 8.
@@ -60,7 +60,7 @@ class Explanation:
         return [int(topic) for topic in order if counts[topic]]
 
     def terminal(self) -> Text:
-        """The coloured text with a legend, for a Rich console."""
+        """The colored text with a legend, for a Rich console."""
         from rich.text import Text
 
         colors = self._colors()
@@ -75,7 +75,7 @@ class Explanation:
         return shown
 
     def html(self) -> Markup:
-        """The coloured text and its legend as markup; a word tells its topic when the pointer rests on it."""
+        """The colored text and its legend as markup; a word tells its topic when the pointer rests on it."""
         from markupsafe import Markup
 
         colors = self._colors()
@@ -97,7 +97,7 @@ class Explanation:
         return Markup('<p style="white-space:pre-wrap;line-height:1.9">{}</p><ul>{}</ul>').format(body, legend)
 
     def report(self, title: str = "The topics of a text") -> Report:
-        """A page with the coloured text and its mixture."""
+        """A page with the colored text and its mixture."""
         from textmill.report import Report
 
         page = Report(title)

@@ -55,7 +55,7 @@ __all__ = [
 
 _SAMPLES = 64  # of theta that are held at a time
 _ROWS = 1024  # documents whose words' probabilities are held at a time
-_CERTAIN = 1e25  # words that a topic was learnt from, for its distribution to be that of its words
+_CERTAIN = 1e25  # words that a topic was learned from, for its distribution to be that of its words
 
 
 def infer_topics(
@@ -74,7 +74,7 @@ def infer_topics(
 
     `alpha` is 1/k by default; em and eg do not use it. `tolerance` bounds the gap (variational: the mean change of the
     expected counts), `max_iter` the steps of a document, 1000 by default (monte-carlo: samples; gibbs: sweeps, 100 by
-    default). `trace` asks em, smoothed-em and eg for what they maximised at each step. `random_state` is that of gibbs
+    default). `trace` asks em, smoothed-em and eg for what they maximized at each step. `random_state` is that of gibbs
     and monte-carlo: the same documents get the same mixtures.
 
     >>> phi = np.array([[0.9, 0.2], [0.1, 0.8]])

@@ -65,12 +65,12 @@ def plane(model: TopicModel, X: Any = None, *, topics: tuple[int, int] = (0, 1))
     strengths = model.strengths()
     profiles = [_shares(terms if strengths is None else terms * strengths), _shares(documents)]
     spread = profiles[1] if len(documents) else profiles[0]
-    centre = spread.mean(axis=0)
-    axes = np.linalg.svd(spread - centre, full_matrices=False)[2][:2]
+    center = spread.mean(axis=0)
+    axes = np.linalg.svd(spread - center, full_matrices=False)[2][:2]
     axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
     if len(axes) < 2:
         axes = np.vstack([axes, np.zeros_like(axes)])
-    placed = [(points - centre) @ axes.T for points in profiles]
+    placed = [(points - center) @ axes.T for points in profiles]
     return Plane(placed[0], placed[1], ("principal axis 1", "principal axis 2"))
 
 

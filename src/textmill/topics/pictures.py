@@ -73,8 +73,8 @@ def topic_plane(model: TopicModel) -> Floats:
         raise DataError(f"a map needs two topics, the model has {k}; train with more")
     rows = model.components_ / np.maximum(model.components_.sum(axis=1, keepdims=True), 1e-300)
     squares = np.asarray(pairwise_matrix(rows, measure="hellinger", normalize=True), dtype=np.float64) ** 2
-    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
-    values, vectors = np.linalg.eigh(-centred / 2)
+    centered = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    values, vectors = np.linalg.eigh(-centered / 2)
     axes = vectors[:, :-3:-1]
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
     placed: Floats = axes * np.sqrt(np.maximum(values[:-3:-1], 0.0))

@@ -1,11 +1,11 @@
 """Trees: of decisions over values and numbers, and of sentences by a grammar from a treebank.
 
 rows          rows of values and numbers as codes
-categorical   CategoricalTree: C4.5's trees, learnt, pruned, saved
+categorical   CategoricalTree: C4.5's trees, learned, pruned, saved
 inspection    a tree as text, as rules, as a picture
 code          a tree as C tables
 grammar       TreebankGrammar: the best trees of sentences
-rules         its rules, markovised and smoothed
+rules         its rules, markovized and smoothed
 lexicon       its tags of words, known and unknown
 parsing       words into symbols, brackets into trees
 forest        packed forests: many trees that share their parts

@@ -2,7 +2,7 @@
 
     tree of a sentence = argmax_T  sum over nodes X of T, log p(X -> children | ancestors) + sum_i log p(w_i | t_i, P_i)
 
-rules.py says how rules are markovised and smoothed, lexicon.py what is known of words, native/trees/chart.h how the
+rules.py says how rules are markovized and smoothed, lexicon.py what is known of words, native/trees/chart.h how the
 tree is found: by CKY, after a coarse grammar has said which labels are worth trying where. No sentence fails: what the
 grammar has no tree for is parsed by one that lets every label stand under every other.
 
@@ -51,7 +51,7 @@ class TreebankGrammar(Estimator, Model):
     Attributes:
         labels_: Labels of constituents, then tags.
         n_parents_: How many of them are labels of constituents.
-        n_trees_: Trees that were learnt from.
+        n_trees_: Trees that were learned from.
         n_rules_: Different rules among them, words left out.
 
     >>> from textmill.corpus import parse_tree
@@ -162,11 +162,11 @@ class TreebankGrammar(Estimator, Model):
             yield trees[0].tree
 
     def score(self, X: Iterable[Tree], y: object = None) -> float:
-        """Return the F1 of labelled brackets against right trees, parsed from their words."""
+        """Return the F1 of labeled brackets against right trees, parsed from their words."""
         return self.evaluate(X).f1
 
     def evaluate(self, X: Iterable[Tree], *, tagged: bool = False) -> BracketCounts:
-        """Count labelled brackets against right trees; `tagged` gives the parser their tags.
+        """Count labeled brackets against right trees; `tagged` gives the parser their tags.
 
         >>> from textmill.corpus import parse_tree
         >>> tree = parse_tree("(S (NP (NN dogs)) (VP (VBP bark)))")

@@ -1,4 +1,4 @@
-"""Rules of a treebank, markovised and smoothed, as the arrays that a chart parser reads.
+"""Rules of a treebank, markovized and smoothed, as the arrays that a chart parser reads.
 
 A node X under the ancestors P has one child, or reads its children c_1 ... c_m, m >= 2, from left to right:
 

@@ -4,7 +4,7 @@
 
 Events are n-grams (history, word), met on the way, or the arcs of an acceptor. Structure is built once; sums, samples
 and best trees then take any weights of parameters and events (native/trees/forest.h). With n-grams of order 1 and
-weights 1 the forest is as it was without an automaton: its shares are a grammar that is normalised at each node.
+weights 1 the forest is as it was without an automaton: its shares are a grammar that is normalized at each node.
 
 Cost: building and each sum visit every choice of the intersection once. References: Jansche (2005), Treebank transfer;
 Huang & Chiang (2007), Forest rescoring.
@@ -216,9 +216,9 @@ class WovenForests:
         return out
 
     def grammar(self, parameters: Floats, events: Floats, sentence: int = 0) -> list[ForestRule]:
-        """The choices of one intersection with P(choice | node): a grammar that is normalised at each node.
+        """The choices of one intersection with P(choice | node): a grammar that is normalized at each node.
 
-        The product of the probabilities of a tree's choices is its posterior. To normalise a forest alone, intersect
+        The product of the probabilities of a tree's choices is its posterior. To normalize a forest alone, intersect
         it with n-grams of order 1 and give all events the weight 1.
 
         >>> from textmill.trees import Choice

@@ -1,12 +1,12 @@
-"""Documents as vectors: weights of terms, vectors of texts, distances, nearest neighbours.
+"""Documents as vectors: weights of terms, vectors of texts, distances, nearest neighbors.
 
 weighting    SMART weights of bags of words, TF-IDF among them
 vectorizer   from texts to weighted vectors in one estimator
 distance     distances and similarities of vectors and of all pairs of rows
-index        nearest neighbours; ways of searching: scan, coarse, vafile, inverted; measured: its measures
+index        nearest neighbors; ways of searching: scan, coarse, vafile, inverted; measured: its measures
 growth       arrays that grow at the end; joining: one index of several
 together     several indexes that answer as one
-approximate  nearest neighbours that are found faster and sometimes missed
+approximate  nearest neighbors that are found faster and sometimes missed
 shards       one index in many files, on one machine or many
 """
 

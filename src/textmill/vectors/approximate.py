@@ -1,14 +1,14 @@
-"""Approximate nearest neighbours with a recall that is measured, not promised.
+"""Approximate nearest neighbors with a recall that is measured, not promised.
 
 A graph of near vectors (HNSW) is walked greedily instead of reading all vectors: queries cost about log n, and
-sometimes miss a neighbour. The graph is that of the `usearch` library; candidates are re-scored by the exact keys of
+sometimes miss a neighbor. The graph is that of the `usearch` library; candidates are re-scored by the exact keys of
 the index it was made of, so scores are exact and only members may be missing. At `fit` a sample of the stored vectors
 is answered both ways, and
 
     recall_ = |approximate answer, exact answer| / |exact answer|           mean over the sample, k = 10
 
 The graph lives in memory and is made anew from the saved index: its library's files cannot be checked before they are
-believed. With more than one thread its shape, and so which neighbours are missed, may differ from run to run.
+believed. With more than one thread its shape, and so which neighbors are missed, may differ from run to run.
 Reference: Malkov & Yashunin (2018), Efficient and robust approximate nearest neighbor search using HNSW graphs.
 """
 
@@ -27,8 +27,8 @@ from textmill.vectors.scan import DenseRows
 
 __all__ = ["ApproximateIndex"]
 
-_SPARE = 4  # candidates for each neighbour that is wanted
-_K = 10  # neighbours by which the recall is measured
+_SPARE = 4  # candidates for each neighbor that is wanted
+_K = 10  # neighbors by which the recall is measured
 
 
 class ApproximateIndex(Estimator):

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by a scan of vectors rounded to bytes, and the full vectors of a few.
+"""Exact nearest neighbors by a scan of vectors rounded to bytes, and the full vectors of a few.
 
     x = s c + r,  c whole, |c_j| <= 127          x.q <= s c.q + |r| |q|             (Cauchy-Schwarz)
 

@@ -250,7 +250,7 @@ def _check_sign(values: Floats, row_of: Callable[[int], int], name: str) -> None
 
 
 def _checked_sums(sums: Floats, name: str, normalize: bool, precision: np.dtype[Any]) -> Floats:
-    """The sums of rows, by which they are divided: 1 up to rounding, or anything above 0 to normalise."""
+    """The sums of rows, by which they are divided: 1 up to rounding, or anything above 0 to normalize."""
     empty = (sums == 0) | ~np.isfinite(sums)
     if empty.any():
         row = int(empty.argmax())

@@ -1,4 +1,4 @@
-"""Nearest neighbours: one index for cosine, Euclidean and Hellinger, dense and sparse, exact.
+"""Nearest neighbors: one index for cosine, Euclidean and Hellinger, dense and sparse, exact.
 
     query    the k nearest vectors                 within    all at least so near
     pairs    all pairs at least so near            add, remove, filters by id, save and load

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours among sparse vectors: an inverted index with upper bounds.
+"""Exact nearest neighbors among sparse vectors: an inverted index with upper bounds.
 
 For every term the index holds the rows that have it (its postings); a query adds up those of its own terms, heavy and
 rare ones first. As soon as the terms left cannot lift an unseen row among the k best, because

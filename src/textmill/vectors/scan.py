@@ -1,4 +1,4 @@
-"""Exact nearest neighbours among dense vectors, by reading all of them as fast as memory gives them.
+"""Exact nearest neighbors among dense vectors, by reading all of them as fast as memory gives them.
 
     key(x, q) = x.q            kind "product"
     key(x, q) = -|x - q|^2     kind "distance"            the k rows of the largest keys, ties in the order of rows

@@ -1,4 +1,4 @@
-"""VA-File: exact nearest neighbours by short approximations of all vectors and the full ones of a few.
+"""VA-File: exact nearest neighbors by short approximations of all vectors and the full ones of a few.
 
 Column j is cut into 2^b cells of equal population; a vector keeps its b d bits of cell numbers beside its 32 d bits. A
 query first bounds every key from below and above by tables over cells, then reads full vectors in the order of their

@@ -35,7 +35,7 @@ class TextVectorizer(Transformer, Model):
         vocabulary: A `Vocabulary` whose parameters say how documents are cut and which terms are kept; None for its
             defaults.
         weighting: A `Weighting` whose parameters say how terms are weighed; None for its defaults (TF-IDF).
-        formula_weight: Factor of the weights of formulas, terms such as $x_i$, before rows are normalised; 0 leaves
+        formula_weight: Factor of the weights of formulas, terms such as $x_i$, before rows are normalized; 0 leaves
             them out.
 
     Attributes:
@@ -43,7 +43,7 @@ class TextVectorizer(Transformer, Model):
         terms_: Terms by column, (V,).
         document_frequency_: Number of documents with each term, (V,).
         documents_: Number of documents.
-        stop_words_: Function words that were recognised and left out.
+        stop_words_: Function words that were recognized and left out.
         weighting_: Weighting by its frequencies.
 
     >>> vectorizer = TextVectorizer(weighting=Weighting(idf="smooth"))
@@ -198,7 +198,7 @@ class TextVectorizer(Transformer, Model):
 
     @property
     def stop_words_(self) -> list[str]:
-        """The function words that were recognised and left out."""
+        """The function words that were recognized and left out."""
         return self.vocabulary_.stop_words_
 
     @property

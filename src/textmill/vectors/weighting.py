@@ -1,4 +1,4 @@
-"""Weights of terms in documents, by three letters of the SMART notation: local, global, normalisation.
+"""Weights of terms in documents, by three letters of the SMART notation: local, global, normalization.
 
     w_dt = norm( local(a_dt) * global(t) )      a_dt > 0: count of term t in document d; 0 stays 0
 
@@ -15,7 +15,7 @@
 0 are dropped, so a weighted row never has more of them than the row of counts. log(n / (1 + d)) is negative for a term
 of all documents: it counts as 0 unless negative="keep".
 
-What is learnt are the integers n and d: they add, so chunks, streams and machines give exactly the same model, and the
+What is learned are the integers n and d: they add, so chunks, streams and machines give exactly the same model, and the
 idf is derived when it is needed. Cost: one visit of an entry.
 
 References: Salton & Buckley (1988), Term-weighting approaches in automatic text retrieval; Rehurek (2011), Scalability
@@ -39,7 +39,7 @@ from textmill.numeric import SparseRows, is_sparse, sparse
 
 __all__ = ["NegativeWeights", "Vectors", "Weighting", "weigh"]
 
-_LETTERS = (("local", "nbal"), ("global", "nt"), ("normalisation", "nc"))
+_LETTERS = (("local", "nbal"), ("global", "nt"), ("normalization", "nc"))
 
 
 class NegativeWeights(UserWarning):

@@ -25,7 +25,7 @@ from textmill.web.articles import Articles, articles_router
 from textmill.web.feedback import feedback_router
 from textmill.web.guard import COOKIE, Guard, cookie_value, fault_of
 from textmill.web.holdings import Holdings
-from textmill.web.judgements import Judgements
+from textmill.web.judgments import Judgments
 from textmill.web.library import Library
 from textmill.web.logs import Log
 from textmill.web.models import models_router
@@ -97,7 +97,7 @@ def create_app(
         settings,
         Library(settings.files) if library is None else library,
         Desk(settings.limits.queue),
-        Judgements(settings.judgement_file()),
+        Judgments(settings.judgment_file()),
         counts.of(worker),
         Log(log, worker),
         Holdings(settings.collection) if holdings is None and settings.collection is not None else holdings,

@@ -1,4 +1,4 @@
-"""The panel of articles: search, read, neighbors by all methods beside each other, judgements, uploads.
+"""The panel of articles: search, read, neighbors by all methods beside each other, judgments, uploads.
 
     GET  /api/v1/article?id=...&k=10      an article and its neighbors     made once, then bytes from memory
     GET  /api/v1/search?text=...&k=10     neighbors of a text              questions that wait are searched together
@@ -115,7 +115,7 @@ class MixtureAnswer(BaseModel):
 
 
 class GradeOf(BaseModel):
-    """Whether a neighbor of an article is relevant, as somebody judged it; None takes the judgement back."""
+    """Whether a neighbor of an article is relevant, as somebody judged it; None takes the judgment back."""
 
     id: str
     neighbor: str
@@ -262,13 +262,13 @@ class Articles:
         return ArticleList(total=total, articles=[ListedArticle(id=one, title=title) for one, title in rows])
 
     def judge(self, grade: GradeOf) -> None:
-        """Store a judgement about a neighbor."""
+        """Store a judgment about a neighbor."""
         if grade.method not in self._sources:
             raise Refusal(404, "there is no such method")
         if not any(grade.id in source and grade.neighbor in source for source in self._sources.values()):
             raise Refusal(404, "there is no article with this id")
-        self._service.judgements.put("article", grade.method, grade.id, grade.neighbor, grade.grade)
-        self._service.tally.add("judgements")
+        self._service.judgments.put("article", grade.method, grade.id, grade.neighbor, grade.grade)
+        self._service.tally.add("judgments")
 
 
 Source: TypeAlias = IndexSource | MethodSource
@@ -309,13 +309,13 @@ def articles_router(service: Service, articles: Articles) -> APIRouter:
         """The shares of topics in an article of the collection: those of at least 5 %, and the rest."""
         return await service.desk.run(articles.mixtures, id)
 
-    @router.get("/articles/judgements")
-    async def judgements(id: str) -> list[GradeOf]:  # noqa: A002
+    @router.get("/articles/judgments")
+    async def judgments(id: str) -> list[GradeOf]:  # noqa: A002
         """What was judged of the neighbors of an article."""
-        stored = await service.desk.run(service.judgements.about, "article", id)
+        stored = await service.desk.run(service.judgments.about, "article", id)
         return [GradeOf(id=one.one, neighbor=one.other, method=one.file, grade=one.label) for one in stored]  # type: ignore[arg-type]
 
-    @router.put("/articles/judgements", status_code=204)
+    @router.put("/articles/judgments", status_code=204)
     async def judge(grade: GradeOf) -> None:
         """Store whether a neighbor is relevant."""
         service.check_writable()

@@ -1,7 +1,7 @@
-"""Lists of similar articles that follow what people judged: Rocchio's rule with the stored judgements.
+"""Lists of similar articles that follow what people judged: Rocchio's rule with the stored judgments.
 
 Neighbors of an article that were judged relevant pull the question towards them, those judged irrelevant push it away
-(`Collection.query` with `like` and `unlike`). "Partly" moves nothing, the latest judgement of a neighbor counts
+(`Collection.query` with `like` and `unlike`). "Partly" moves nothing, the latest judgment of a neighbor counts
 whichever list it was made in, and judged articles are not listed again.
 """
 
@@ -16,14 +16,14 @@ from textmill.tasks.similarity import Collection
 from textmill.web.answers import Refusal
 from textmill.web.articles import Method, Neighbor
 from textmill.web.indexes import near_of
-from textmill.web.judgements import Judgement
+from textmill.web.judgments import Judgment
 from textmill.web.service import Service
 
 __all__ = ["FeedbackAnswer", "feedback_router", "moved_lists"]
 
 
 class FeedbackAnswer(BaseModel):
-    """The judgements that count, and the lists that follow them."""
+    """The judgments that count, and the lists that follow them."""
 
     id: str
     like: list[str]
@@ -31,8 +31,8 @@ class FeedbackAnswer(BaseModel):
     methods: list[Method]
 
 
-def moved_lists(collection: Collection, identifier: str, judged: Iterable[Judgement], k: int) -> FeedbackAnswer:
-    """The lists of an article by every method, moved by judgements of its neighbors."""
+def moved_lists(collection: Collection, identifier: str, judged: Iterable[Judgment], k: int) -> FeedbackAnswer:
+    """The lists of an article by every method, moved by judgments of its neighbors."""
     if identifier not in collection:
         raise Refusal(404, "there is no article with this id")
     grades = {one.other: one.label for one in sorted(judged, key=lambda one: one.at)}
@@ -57,7 +57,7 @@ def feedback_router(service: Service) -> APIRouter:
         service.check_k(k)
         if service.holdings is None:
             raise Refusal(404, "no collection is served; start the server with --collection")
-        judged = await service.desk.run(service.judgements.about, "article", id)
+        judged = await service.desk.run(service.judgments.about, "article", id)
         return await service.desk.run(moved_lists, service.holdings.collection, id, judged, k)
 
     return router

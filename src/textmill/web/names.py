@@ -1,7 +1,7 @@
 """The panel of names: pairs to review, decisions that are stored and can be taken away as gold.
 
 Decisions are those of `textmill match`: pos (the same), neg (others), unk (nobody can tell). They are kept in the file
-of judgements under the name of the list, so several people may review at the same time; the last decision counts.
+of judgments under the name of the list, so several people may review at the same time; the last decision counts.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def names_router(service: Service) -> APIRouter:
     async def gold(name: str) -> Response:
         """All decisions as a gold file: id, tab, id, tab, label."""
         entry = service.library.get(name, "names")
-        decided = await service.desk.run(service.judgements.of, "names", entry.name)
+        decided = await service.desk.run(service.judgments.of, "names", entry.name)
         rows = [
             (one.one, one.other, one.label)
             for one in decided
@@ -104,7 +104,7 @@ def names_router(service: Service) -> APIRouter:
 
 
 def _labels(service: Service, name: str) -> dict[tuple[str, str], str]:
-    return {(one.one, one.other): one.label for one in service.judgements.of("names", name)}
+    return {(one.one, one.other): one.label for one in service.judgments.of("names", name)}
 
 
 def _page(service: Service, name: str, pairs: PairList, first: int, count: int, status: str, search: str) -> PairPage:
@@ -140,6 +140,6 @@ def _counts(pairs: PairList, labels: dict[tuple[str, str], str]) -> dict[str, in
 
 
 def _decide(service: Service, name: str, pairs: PairList, decision: Decision) -> dict[str, int]:
-    service.judgements.put("names", name, decision.id1, decision.id2, decision.label)
-    service.tally.add("judgements")
+    service.judgments.put("names", name, decision.id1, decision.id2, decision.label)
+    service.tally.add("judgments")
     return _counts(pairs, _labels(service, name))

@@ -41,7 +41,7 @@ class PairList:
         return [self.proposal(row) for row in self.rows[first : first + count]]
 
     def proposal(self, row: PairRow) -> Proposal:
-        """One pair with its names aligned by a measure that has learnt from the names of this list."""
+        """One pair with its names aligned by a measure that has learned from the names of this list."""
         if self._fitted is None:
             names = dict.fromkeys(name for one in self.rows for name in (one.name1, one.name2))
             self._fitted = parse_measure(DEFAULT_MEASURE).fit(NameList.of(names).normalized(DEFAULT_STEPS))

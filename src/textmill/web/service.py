@@ -1,4 +1,4 @@
-"""What the panels share: the files, the threads, the judgements, the limits."""
+"""What the panels share: the files, the threads, the judgments, the limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from textmill.web.analyses import bundled_identifier
 from textmill.web.answers import Refusal
 from textmill.web.holdings import Holdings
-from textmill.web.judgements import Judgements
+from textmill.web.judgments import Judgments
 from textmill.web.library import Library
 from textmill.web.logs import Log
 from textmill.web.settings import Settings
@@ -25,7 +25,7 @@ class Service:
     settings: Settings
     library: Library
     desk: Desk
-    judgements: Judgements
+    judgments: Judgments
     tally: Tally
     log: Log
     holdings: Holdings | None = None

@@ -50,12 +50,12 @@ class Settings:
         token: What clients must know; needed unless the address is a loopback one.
         names: Further names under which browsers reach the server, behind a proxy.
         workers: Number of processes.
-        read_only: Whether uploads, judgements and decisions are refused.
-        judgements: File of judgements and decisions; None for one in the collection, or in the current folder.
+        read_only: Whether uploads, judgments and decisions are refused.
+        judgments: File of judgments and decisions; None for one in the collection, or in the current folder.
         limits: What one request may cost.
 
-    >>> Settings(("news.mill",)).check().judgement_file()
-    'judgements.sqlite'
+    >>> Settings(("news.mill",)).check().judgment_file()
+    'judgments.sqlite'
     >>> Settings(("news.mill",), port=70_000).check()
     Traceback (most recent call last):
     textmill.errors.DataError: a port lies from 0 to 65535, got 70000
@@ -69,7 +69,7 @@ class Settings:
     names: tuple[str, ...] = ()
     workers: int = 1
     read_only: bool = False
-    judgements: str | None = None
+    judgments: str | None = None
     limits: Limits = field(default_factory=Limits)
 
     def check(self) -> Settings:
@@ -88,12 +88,12 @@ class Settings:
             raise DataError(f"workers must lie from 1 to {_MOST_WORKERS}, got {self.workers}")
         return self
 
-    def judgement_file(self) -> str:
-        """Where judgements are stored."""
-        if self.judgements is not None:
-            return self.judgements
+    def judgment_file(self) -> str:
+        """Where judgments are stored."""
+        if self.judgments is not None:
+            return self.judgments
         folder = self.collection if self.collection is not None and os.path.isdir(self.collection) else ""
-        return os.path.join(folder, "judgements.sqlite")
+        return os.path.join(folder, "judgments.sqlite")
 
 
 _SHORTEST, _MOST_WORKERS = 16, 64

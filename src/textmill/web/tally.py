@@ -31,7 +31,7 @@ ROUTES = (
     "health",
     "other",
 )
-_EVENTS = ("uploads", "judgements", "questions", "searches", "takeovers")
+_EVENTS = ("uploads", "judgments", "questions", "searches", "takeovers")
 _CODES = (200, 201, 204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 500, 503, 507)
 _BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _WIDTH = len(_BOUNDS) + 2  # with those above, and the sum of seconds

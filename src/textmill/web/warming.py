@@ -84,7 +84,7 @@ class _Client:
             await self._ask(method, address, body)
         listed = await self._ask("GET", "/api/v1/articles?count=1")
         for article in json.loads(listed or b"{}").get("articles", []):
-            for panel in ("article", "articles/text", "articles/mixtures", "articles/judgements", "articles/feedback"):
+            for panel in ("article", "articles/text", "articles/mixtures", "articles/judgments", "articles/feedback"):
                 await self._ask("GET", f"/api/v1/{panel}?{urlencode({'id': article['id']})}")
         await events.put({"type": "lifespan.shutdown"})
         await life

@@ -77,7 +77,7 @@ def test_topical_words_of_the_federalist_are_inflated_and_others_are_not() -> No
 
 
 def largest_with_z(counts: dict[int, int], z: float) -> float:
-    """The largest log-likelihood of a negative binomial with this inflation, by a general optimiser."""
+    """The largest log-likelihood of a negative binomial with this inflation, by a general optimizer."""
     x, weights = np.array(list(counts)), np.array(list(counts.values()))
 
     def value(theta: Any) -> float:

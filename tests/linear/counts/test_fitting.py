@@ -1,4 +1,4 @@
-"""Fits of counts: worked examples, direct maximisation, the plain EM loop, statsmodels, tables at their edges."""
+"""Fits of counts: worked examples, direct maximization, the plain EM loop, statsmodels, tables at their edges."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def log_probabilities(kind: str, x: Any, n: Any, parameters: dict[str, float]) -
 
 
 def best_by_search(kind: str, x: Any, n: Any) -> float:
-    """The largest log-likelihood that a general optimiser finds from several starts."""
+    """The largest log-likelihood that a general optimizer finds from several starts."""
     names = parameter_names(kind)
 
     def value(theta: Any) -> float:
@@ -385,7 +385,7 @@ def test_degenerate_columns_give_finite_fits(kind: str) -> None:
         assert ones.z[0, 0] == 0
 
 
-def test_limits_are_recognised_and_named() -> None:
+def test_limits_are_recognized_and_named() -> None:
     regular = fit_counts([1, 1, 1, 1, 2, 1], "negbinom")
     assert regular.distribution.kappa == np.inf
     assert regular.notes == ("no spread",)

@@ -185,16 +185,16 @@ def test_mixing_finds_the_weights_that_made_the_data():
     is_name = draw.random(n) < truth.name
     second = draw.random(n) < np.exp(truth.types[:, 1])
     gold = np.where(is_name, 1 + second, 0).astype(np.int32)
-    learnt = learn_mixing(judges, phrases, gold, int(is_name.sum()), None)
-    assert learnt.name == pytest.approx(made.name, abs=0.07)
-    assert learnt.types == pytest.approx(made.types, abs=0.07)
-    assert learnt.sharing == made.sharing
-    assert Mixing.from_array(learnt.to_array(), 2, True) == learnt
+    learned = learn_mixing(judges, phrases, gold, int(is_name.sum()), None)
+    assert learned.name == pytest.approx(made.name, abs=0.07)
+    assert learned.types == pytest.approx(made.types, abs=0.07)
+    assert learned.sharing == made.sharing
+    assert Mixing.from_array(learned.to_array(), 2, True) == learned
     # the threshold is half of the F that it gives
     best = truth.name * np.exp(truth.types.max(axis=1))
     right = (1 + truth.types.argmax(axis=1)) == gold
-    chosen = best > learnt.threshold
-    assert learnt.threshold == pytest.approx((chosen & right).sum() / (chosen.sum() + is_name.sum()), abs=0.01)
+    chosen = best > learned.threshold
+    assert learned.threshold == pytest.approx((chosen & right).sum() / (chosen.sum() + is_name.sum()), abs=0.01)
 
 
 def test_documents_say_of_phrases_what_the_definition_says():

@@ -39,7 +39,7 @@ def answered(sheet: Path, key: Path, target: Path, wrong: int = 0, empty: int = 
             table.writerow({**row, "right": "" if i >= len(rows) - empty else answer})
 
 
-def test_a_sheet_has_both_sides_in_random_order_and_judgements_are_scored(tmp_path: Path) -> None:
+def test_a_sheet_has_both_sides_in_random_order_and_judgments_are_scored(tmp_path: Path) -> None:
     sheet, key = tmp_path / "sheet.csv", tmp_path / "key.csv"
     assert write_sheet(MODEL, PARTS.test, sheet, key, sentences=40) == 40
     truth = [row["right"] for row in csv.DictReader(key.read_text().splitlines())]
@@ -65,7 +65,7 @@ def test_sheets_that_are_wrong_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no sentence is judged"):
         judge_sheets([sheet], key)
     for text, message in (
-        ("number,right\n1,maybe\n", "'maybe' is no judgement"),
+        ("number,right\n1,maybe\n", "'maybe' is no judgment"),
         ("number,right\n77,yes\n", "number 77 is not in the key"),
         ("number,right\n1,yes\n1,no\n", "comes twice"),
         ("id,right\n1,yes\n", "columns number and right"),

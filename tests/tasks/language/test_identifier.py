@@ -319,7 +319,7 @@ def test_words_that_fall_together_have_the_mean_of_what_they_say() -> None:
     assert bare.words()["ram"] == pytest.approx(model.words()["rám"])  # alone, it keeps its values
 
 
-def test_letters_without_accents_are_learnt_from_a_large_dictionary() -> None:
+def test_letters_without_accents_are_learned_from_a_large_dictionary() -> None:
     draw = np.random.default_rng(0)
     # One language writes š where the other writes s; without accents both begin a third of their words with "so".
     parts = {"cs": ("šo", "ma", "le"), "en": ("so", "am", "el")}

@@ -31,7 +31,7 @@ def test_names_are_distinct_and_variants_stand_in_the_cluster_of_their_base(scen
     assert set(sizes.values()) == {1, 2, 3}
     assert 1.85 * 500 < len(names) < 2.05 * 500
     assert names.types is not None
-    assert set(names.types) == {"person", "organisation"}
+    assert set(names.types) == {"person", "organization"}
     assert all(name.strip() for name in names)
 
 
@@ -57,8 +57,8 @@ def test_scenarios_have_their_own_marks() -> None:
     assert any("Ã" in name for name in generate_names(300, scenario="french"))
 
 
-def test_organisations_alone_and_persons_alone() -> None:
-    assert set(generate_names(20, persons=0.0).types or ()) == {"organisation"}
+def test_organizations_alone_and_persons_alone() -> None:
+    assert set(generate_names(20, persons=0.0).types or ()) == {"organization"}
     assert set(generate_names(20, persons=1.0).types or ()) == {"person"}
 
 

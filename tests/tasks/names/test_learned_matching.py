@@ -236,7 +236,7 @@ def test_labels_that_teach_nothing_are_refused(gold: dict[tuple[str, str], str],
 
 
 def test_contradictory_labels_are_refused() -> None:
-    with pytest.raises(DataError, match="labelled pos and neg; remove one"):
+    with pytest.raises(DataError, match="labeled pos and neg; remove one"):
         Gold({("1", "2"): "pos", ("2", "1"): "neg"})
 
 
@@ -283,7 +283,7 @@ def test_two_lists_are_joined_and_learned_from() -> None:
 # choosing labels, pages, files
 
 
-def test_suggestions_are_doubtful_different_and_not_labelled(learned: LearnedMatcher) -> None:
+def test_suggestions_are_doubtful_different_and_not_labeled(learned: LearnedMatcher) -> None:
     gold = labels(learned)
     pairs = suggest_labels(learned, PEOPLE, gold=gold, k=20)
     assert len(pairs.left) == 20
@@ -296,7 +296,7 @@ def test_suggestions_are_doubtful_different_and_not_labelled(learned: LearnedMat
     assert np.ptp(first.score) > 0.4
 
 
-def test_suggestions_end_when_all_is_labelled() -> None:
+def test_suggestions_end_when_all_is_labeled() -> None:
     assert spaced_pairs(np.array([0.2, 0.4]), 5, labeled=np.array([0, 1])).tolist() == []
     rows = np.zeros((2, 1))
     assert (

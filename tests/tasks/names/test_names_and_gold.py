@@ -182,7 +182,7 @@ def test_gold_goes_to_a_file_and_back(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a\tzz\tpos\n", r"g.tsv:1: no name has the id 'zz'"),
-        ("a\tb\tpos\n\nb\ta\tneg\n", r"g.tsv:3: the pair 'b', 'a' is labelled pos above and neg here"),
+        ("a\tb\tpos\n\nb\ta\tneg\n", r"g.tsv:3: the pair 'b', 'a' is labeled pos above and neg here"),
         ("a\tb\tyes\n", r"g.tsv:1: label 'yes' is none of pos, neg, unk"),
         ("a\ta\tpos\n", r"the pair of 'a' with itself"),
         ("a\n", r"1 fields; a row is id1, id2 and a label"),
@@ -206,7 +206,7 @@ def test_gold_between_two_lists_has_a_direction(tmp_path: Path) -> None:
         Gold.from_clusters(left)
     with pytest.raises(DataError, match="none of pos"):
         Gold({("a", "b"): "maybe"})
-    with pytest.raises(DataError, match="labelled pos and neg"):
+    with pytest.raises(DataError, match="labeled pos and neg"):
         Gold({("a", "b"): "pos", ("b", "a"): "neg"})
 
 

@@ -28,7 +28,7 @@ def model(entries: list[Entry]) -> PronunciationModel:
     return PronunciationModel(context=2).fit([e.word for e in train], [e.phonemes for e in train])
 
 
-def test_a_regular_language_is_learnt(model: PronunciationModel, entries: list[Entry]) -> None:
+def test_a_regular_language_is_learned(model: PronunciationModel, entries: list[Entry]) -> None:
     _, test = task.split_lexicon(entries, 0.2)
     counts = task.evaluate_pronunciations(model, test)
     assert counts.word_accuracy > 0.97

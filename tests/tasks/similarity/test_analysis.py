@@ -349,7 +349,7 @@ def test_every_language_has_a_model_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["logistic", "bayes", "knn"])
-def test_subjects_are_learnt_saved_and_ranked(kind: str, tmp_path: Path) -> None:
+def test_subjects_are_learned_saved_and_ranked(kind: str, tmp_path: Path) -> None:
     documents = two_levels(7, documents=240)
     texts, codes = [str(one["text"]) for one in documents], [str(one["twin"]) for one in documents]
     model = SubjectClassifier(kind=kind, n_features=200).fit(texts[:160], codes[:160])
@@ -414,7 +414,7 @@ def test_features_are_scored_as_scikit_learn_scores_them() -> None:
     assert feature_scores(X, Y, "document_frequency").tolist() == dense.sum(axis=0).tolist()
 
 
-def test_subjects_that_cannot_be_learnt_are_refused() -> None:
+def test_subjects_that_cannot_be_learned_are_refused() -> None:
     for texts, codes, message in [
         (["a b"], ["x"], "at least two codes"),
         (["a", "b"], ["x"], "2 texts and 1 codes"),

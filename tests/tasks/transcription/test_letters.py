@@ -1,4 +1,4 @@
-"""The field over letters against enumeration of labellings."""
+"""The field over letters against enumeration of labelings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def labels_of(crf, letter):
 
 
 @pytest.mark.parametrize("word", ["ax", "tee", "exit", "ate"])
-def test_scores_of_every_labelling_sum_to_one_and_the_largest_is_predicted(crf, word):
+def test_scores_of_every_labeling_sum_to_one_and_the_largest_is_predicted(crf, word):
     outputs = sorted({"".join(chunks) for chunks in itertools.product(*(labels_of(crf, c) for c in word))})
     probabilities = np.exp(crf.score_samples([word] * len(outputs), outputs))
     assert probabilities.sum() == pytest.approx(1.0, abs=1e-6)
@@ -76,7 +76,7 @@ def test_same_model_every_time_and_from_a_file(crf, tmp_path):
 
 
 @pytest.mark.parametrize("word", ["tax", "exit", "tee", "axax", "t"])
-def test_outputs_and_their_probabilities_equal_enumeration_of_all_labellings(crf, word):
+def test_outputs_and_their_probabilities_equal_enumeration_of_all_labelings(crf, word):
     expected = letter_field.outputs(crf, word)
     listed = crf.set_params(beam=100_000).predict_best([word], k=10_000)[0]
     for one in listed:
@@ -116,7 +116,7 @@ def test_gradient_equals_finite_differences_and_the_objective_its_definition(crf
     value, gradient = objective(weights)
     expected = 0.5 * l2 * sum(float((w.astype(float) ** 2).sum()) for w in weights)
     for i, word in enumerate(words):
-        scores = dict(letter_field.labellings(crf, word))
+        scores = dict(letter_field.labelings(crf, word))
         right = tuple(gold[offsets[i] : offsets[i + 1]].tolist())
         expected += math.log(sum(map(math.exp, scores.values()))) - scores[right]
     assert value == pytest.approx(expected, rel=1e-6)

@@ -67,7 +67,7 @@ def test_katakana_digraphs_and_phonotactics():
     assert pack.decode(["y", "i"]) is None
 
 
-def test_scripts_are_recognised():
+def test_scripts_are_recognized():
     assert detect_script(["김", "앱"]) == "hangul"
     assert detect_script(["abc", "김"]) is None
     assert detect_script([]) is None

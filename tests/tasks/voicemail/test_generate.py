@@ -1,4 +1,4 @@
-"""Made-up messages have the shares and lengths that were published; the recogniser makes the errors it should."""
+"""Made-up messages have the shares and lengths that were published; the recognizer makes the errors it should."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_posteriors_are_those_of_the_definition() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_penalised_likelihood_never_falls(seed: int) -> None:
+def test_the_penalized_likelihood_never_falls(seed: int) -> None:
     model = MultinomialMixture(n_topics=4, random_state=seed, tolerance=0).fit(random_bags(seed))
     assert (np.diff(model.trace_) >= -1e-9 * np.abs(model.trace_[:-1])).all()
 

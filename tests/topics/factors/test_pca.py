@@ -30,10 +30,10 @@ def test_eigenvalues_of_the_worked_example(method: str) -> None:
     assert pca.explained_variance_ratio_.sum() == pytest.approx(1)
 
 
-def test_centring_changes_the_spectrum() -> None:
-    uncentred = np.linalg.svd(X.toarray(), compute_uv=False) ** 2 / 8
-    assert uncentred[:3] == pytest.approx([1.395188, 0.807530, 0.692631], abs=1e-6)
-    assert abs(PCA(n_topics=1).fit(X).explained_variance_[0] - uncentred[0]) > 0.3
+def test_centering_changes_the_spectrum() -> None:
+    uncentered = np.linalg.svd(X.toarray(), compute_uv=False) ** 2 / 8
+    assert uncentered[:3] == pytest.approx([1.395188, 0.807530, 0.692631], abs=1e-6)
+    assert abs(PCA(n_topics=1).fit(X).explained_variance_[0] - uncentered[0]) > 0.3
 
 
 @pytest.mark.parametrize("seed", range(5))

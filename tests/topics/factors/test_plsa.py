@@ -1,4 +1,4 @@
-"""PLSA: the worked example, its equivalence to the KL factorisation, streams, files and bad input."""
+"""PLSA: the worked example, its equivalence to the KL factorization, streams, files and bad input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def drawn(documents: int, vocabulary: int, topics: int, length: int, seed: int) 
 
 
 def worked(iterations: int, **options):
-    """PLSA from the start of the worked example: P(z) = 1/2, columns of W and H normalised."""
+    """PLSA from the start of the worked example: P(z) = 1/2, columns of W and H normalized."""
     joint = 0.5 * H / H.sum(axis=0)
     theta = joint / joint.sum(axis=1, keepdims=True)
     return learn(X, theta, W / W.sum(axis=0), max_iter=iterations, tolerance=-1.0, **options)[:3]

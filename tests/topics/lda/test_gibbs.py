@@ -205,7 +205,7 @@ def test_the_chain_with_the_best_joint_is_taken() -> None:
     assert found.chain == int(np.argmax(scores))
 
 
-def test_learnt_alpha_satisfies_the_fixed_point_and_finds_rare_topics() -> None:
+def test_learned_alpha_satisfies_the_fixed_point_and_finds_rare_topics() -> None:
     from scipy.special import digamma
 
     X = large()
@@ -226,8 +226,8 @@ def test_learnt_alpha_satisfies_the_fixed_point_and_finds_rare_topics() -> None:
 def test_auto_is_learning_from_the_symmetric_prior() -> None:
     X = large()
     auto = sample_topics(X, 6, alpha="auto", max_iter=20, random_state=2**70)
-    learnt = sample_topics(X, 6, learn_alpha=True, max_iter=20, random_state=2**70)
-    assert auto.alpha.tobytes() == learnt.alpha.tobytes()
+    learned = sample_topics(X, 6, learn_alpha=True, max_iter=20, random_state=2**70)
+    assert auto.alpha.tobytes() == learned.alpha.tobytes()
     assert not np.allclose(auto.alpha, 1 / 6)
     assert gibbs_mixtures(X[:2], auto.counts, random_state=2**70).shape == (2, 6)
 

@@ -251,13 +251,13 @@ def test_topics_of_a_generated_corpus_are_found() -> None:
     assert hellinger(best.components_, stream.topics_at(0)).mean() < 0.15
 
 
-def test_alpha_is_learnt() -> None:
+def test_alpha_is_learned() -> None:
     stream = TopicStream(4000, vocabulary=400, topics=4, alpha=[1.2, 0.6, 0.3, 0.1], eta=0.02, length=120, seed=2)
     corpus = stream.chunk(0, 4000)
-    learnt = LDA(n_topics=4, alpha="auto", method="batch", max_iter=25, random_state=1).fit(corpus)
-    assert np.sort(learnt.alpha_) == pytest.approx([0.1, 0.3, 0.6, 1.2], rel=0.25)
+    learned = LDA(n_topics=4, alpha="auto", method="batch", max_iter=25, random_state=1).fit(corpus)
+    assert np.sort(learned.alpha_) == pytest.approx([0.1, 0.3, 0.6, 1.2], rel=0.25)
     fixed = LDA(n_topics=4, alpha=5.0, method="batch", max_iter=25, random_state=1).fit(corpus)
-    assert learnt.trace_[-1] > fixed.trace_[-1]
+    assert learned.trace_[-1] > fixed.trace_[-1]
     online = LDA(n_topics=4, alpha="auto", method=Online(chunk_size=200), max_iter=3, random_state=1).fit(corpus)
     assert online.alpha_.max() > 2 * online.alpha_.min()
     assert improve_alpha(np.ones(2), np.array([-500.0, -1e-9]), 1, 1.0).min() > 0
@@ -273,8 +273,8 @@ def test_eta_is_a_number_one_a_word_or_one_a_topic_and_word() -> None:
     assert number.eta_.shape == (1, 1)
     assert vector.eta_.shape == (1, 300)
     assert matrix.eta_.shape == (3, 300)
-    learnt = LDA(n_topics=8, eta="auto", method="batch", max_iter=30, random_state=0).fit(CORPUS)
-    assert learnt.eta_[0, 0] == pytest.approx(0.05, rel=0.5)  # the stream was made with it
+    learned = LDA(n_topics=8, eta="auto", method="batch", max_iter=30, random_state=0).fit(CORPUS)
+    assert learned.eta_[0, 0] == pytest.approx(0.05, rel=0.5)  # the stream was made with it
 
 
 def test_eta_guides_topics() -> None:

@@ -28,24 +28,24 @@ def reuters(data: Path) -> tuple[csr_matrix, csr_matrix]:
     return train, test[:999]
 
 
-def learnt(reuters: tuple[csr_matrix, csr_matrix], seed: int, **options: Any) -> float:
+def learned(reuters: tuple[csr_matrix, csr_matrix], seed: int, **options: Any) -> float:
     train, test = reuters
     return make_model("lda", **{"n_topics": 50, "random_state": seed} | options).fit(train).perplexity(test)
 
 
 @pytest.mark.data
 def test_default_schedule_reaches_the_perplexities_that_are_asked_for(reuters: Any) -> None:
-    one = np.mean([learnt(reuters, seed, max_iter=1) for seed in range(3)])
-    three = np.mean([learnt(reuters, seed, max_iter=3) for seed in range(3)])
+    one = np.mean([learned(reuters, seed, max_iter=1) for seed in range(3)])
+    three = np.mean([learned(reuters, seed, max_iter=3) for seed in range(3)])
     assert one <= 1560
     assert three <= 1480
-    paper = learnt(reuters, 0, max_iter=1, learning_offset=1)
+    paper = learned(reuters, 0, max_iter=1, learning_offset=1)
     assert one <= 0.88 * paper
 
 
 @pytest.mark.data
 def test_float32_and_float64_train_alike(reuters: Any) -> None:
-    single, double = (learnt(reuters, 0, max_iter=2, dtype=dtype) for dtype in ("float32", "float64"))
+    single, double = (learned(reuters, 0, max_iter=2, dtype=dtype) for dtype in ("float32", "float64"))
     assert single == pytest.approx(double, rel=0.01)
 
 
@@ -78,5 +78,5 @@ def test_perplexities_are_those_of_the_table(reuters: Any, options: dict[str, An
     frequency = np.asarray(train.sum(axis=0)).ravel() + 1e-9
     rest = split_words(test)[1]
     unigram = np.exp(-(rest @ np.log(frequency / frequency.sum())).sum() / rest.sum())
-    found = np.mean([learnt(reuters, seed, **options) for seed in range(3)])
+    found = np.mean([learned(reuters, seed, **options) for seed in range(3)])
     assert 0.92 * expected <= found * 2873 / unigram <= 1.03 * expected

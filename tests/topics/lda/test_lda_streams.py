@@ -82,7 +82,7 @@ def test_a_forgetting_model_follows_a_stream_whose_topics_change() -> None:
     assert forgetting < 0.8 * keeping
 
 
-def test_what_was_learnt_weighs_half_after_a_half_life() -> None:
+def test_what_was_learned_weighs_half_after_a_half_life() -> None:
     corpus = TopicStream(2000, vocabulary=100, topics=4, length=30, seed=2).chunk(0, 2000)
     old, new = corpus[:1000].toarray(), corpus[1000:].toarray()
     old[:, 50:] = new[:, :50] = 0  # no words in common

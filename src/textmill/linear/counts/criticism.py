@@ -1,6 +1,6 @@
 """Does a distribution fit? Expected counts, chi-square with pooled bins, tests of spread and of zeros, Vuong's test.
 
-    chi-square        sum (O - E)^2 / E over bins, df = bins - parameters - 1; neighbouring bins are pooled until E >= 5
+    chi-square        sum (O - E)^2 / E over bins, df = bins - parameters - 1; neighboring bins are pooled until E >= 5
     tail              "proper": the last bin goes on to infinity; "listed": it ends with the last count that was seen,
                       as in Jansche's tables
     spread            Dean's score for the Poisson, T = sum [(x - m)^2 - x] / sqrt(2 sum m^2); Tarone's for binomials,
@@ -184,7 +184,7 @@ def goodness_of_fit(
     observed = np.array([float(weights[(x >= a) & (x <= (np.inf if b is None else b))].sum()) for a, b in chosen])
     df = len(chosen) - fit.n_parameters - 1
     if (expected <= 0).any() and df >= 1:
-        raise DataError("a bin is expected to be empty; pool it with its neighbour")
+        raise DataError("a bin is expected to be empty; pool it with its neighbor")
     if df < 1:
         positive = expected > 0
         statistic = float((((observed - expected) ** 2)[positive] / expected[positive]).sum())
@@ -345,7 +345,7 @@ def _normal(statistic: float) -> NormalTest:
 
 
 def _pooled(bins: list[Bin], expected: Floats, least: float) -> tuple[list[Bin], Floats]:
-    """Neighbours put together until every bin expects `least`, from the left; a rest joins the last bin."""
+    """Neighbors put together until every bin expects `least`, from the left; a rest joins the last bin."""
     chosen: list[Bin] = []
     sums: list[float] = []
     begin, mass = 0, 0.0

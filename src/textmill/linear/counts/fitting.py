@@ -2,7 +2,7 @@
 
     newton    maximum likelihood, or the mode under a prior: closed form for the Poisson, binomial and Bernoulli,
               else Newton's method with safeguards; models at their limits (kappa = infinity, gamma = 0, z = 0) are
-              recognised by the slope there
+              recognized by the slope there
     em        maximum likelihood of z and the rest in turns, for zero-inflated kinds
     moments   binomial p = sum x / sum n and beta-binomial
               gamma = [sum (x - n p)^2 / (p (1 - p)) - sum n] / (sum n^2 - sum n), at least 0 and below 1;

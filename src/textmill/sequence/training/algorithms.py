@@ -9,7 +9,7 @@
     rprop        RPROP          sign-based steps
     perceptron   Perceptron     averaged perceptron
 
-What is minimised and how far a run goes is not theirs: penalties belong to the objective, the limits of iterations and
+What is minimized and how far a run goes is not theirs: penalties belong to the objective, the limits of iterations and
 of change to the `Session`. A model takes a name, for the usual settings, or an object: CRF(algorithm=OWLQN(memory=10)).
 A new algorithm is a class here and its name in `ALGORITHMS`.
 """
@@ -107,7 +107,7 @@ class Algorithm(Options):
     gradients: ClassVar[bool] = False  # of all sequences at once: on a cluster, of seen features, of unknown labels
 
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
-        """Find the weights that minimise the objective, from `start` or from the state of the session."""
+        """Find the weights that minimize the objective, from `start` or from the state of the session."""
         raise NotImplementedError
 
     @classmethod
@@ -187,7 +187,7 @@ class LBFGS(_QuasiNewton):
     name: ClassVar[str] = "lbfgs"
 
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
-        """Minimise over all features, or those the objective is restricted to."""
+        """Minimize over all features, or those the objective is restricted to."""
         return self._dense(objective, start, session)
 
 
@@ -204,7 +204,7 @@ class OWLQN(_QuasiNewton):
     default_l1: ClassVar[float] = 0.5
 
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
-        """Minimise with the L1 penalty; without one as L-BFGS does."""
+        """Minimize with the L1 penalty; without one as L-BFGS does."""
         if objective.l1 == 0:
             return self._dense(objective, start, session)
         state = WorkingSet(**session.state) if session.state is not None else WorkingSet.begin(*start)
@@ -242,7 +242,7 @@ class RPROP(Algorithm):
         check_range("window", self.window, at_least=1, whole=True)
 
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
-        """Minimise over all features."""
+        """Minimize over all features."""
         if session.save is not None:
             raise DataError("rprop keeps no checkpoint; use another algorithm or checkpoint=None")
         return train_rprop(
@@ -277,7 +277,7 @@ class CG(Algorithm):
         check_range("window", self.window, at_least=1, whole=True)
 
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
-        """Minimise over all features, or those the objective is restricted to."""
+        """Minimize over all features, or those the objective is restricted to."""
         if session.save is not None:
             raise DataError("cg keeps no checkpoint; use another algorithm or checkpoint=None")
         return train_cg(
@@ -393,7 +393,7 @@ class BlockDescent(Algorithm):
 
 @dataclass(frozen=True)
 class Perceptron(Algorithm):
-    """The averaged perceptron: it minimises nothing, so it has no penalties and no tolerance.
+    """The averaged perceptron: it minimizes nothing, so it has no penalties and no tolerance.
 
     >>> Perceptron()
     Perceptron()

@@ -108,7 +108,7 @@ def train_dense(
     watch: Watch,
     save: Callable[[WorkingSet], None] | None = None,
 ) -> Result:
-    """Minimise without an L1 penalty, over all features or over those the objective is restricted to.
+    """Minimize without an L1 penalty, over all features or over those the objective is restricted to.
 
     With `save` the run is cut into rounds, and `save` is given the state after each of them; the result is the same.
     """
@@ -122,7 +122,7 @@ def train_dense(
         def look(done: Iteration, before: int = before, values: list[float] = values) -> bool:
             values.append(done.value)
             asked = watch(_snapshot(done, objective, before))
-            return asked or (before > 0 and stopping.settled(values))  # over rounds, which the optimiser cannot see
+            return asked or (before > 0 and stopping.settled(values))  # over rounds, which the optimizer cannot see
 
         left = stopping.max_iter - before
         solution = minimize_lbfgs(
@@ -160,7 +160,7 @@ def train_rprop(
     stopping: Stopping,
     watch: Watch,
 ) -> Result:
-    """Minimise with RPROP over all features."""
+    """Minimize with RPROP over all features."""
     solution = minimize_rprop(
         objective,
         start,
@@ -182,7 +182,7 @@ def train_cg(
     stopping: Stopping,
     watch: Watch,
 ) -> Result:
-    """Minimise with conjugate gradients, without an L1 penalty."""
+    """Minimize with conjugate gradients, without an L1 penalty."""
     solution = minimize_cg(
         objective, start, beta=beta, stopping=stopping, callback=lambda it: watch(_snapshot(it, objective, 0))
     )
@@ -201,7 +201,7 @@ def train_working_set(
     watch: Watch,
     save: Callable[[WorkingSet], None] = lambda state: None,
 ) -> Result:
-    """Minimise with an L1 penalty by OWL-QN on a working set; `save` is given the state after every round."""
+    """Minimize with an L1 penalty by OWL-QN on a working set; `save` is given the state after every round."""
     tolerance = max(stopping.violation_tolerance, stopping.gradient_tolerance)
     while True:
         objective.restrict(state.features)

@@ -1,8 +1,8 @@
-"""The objective of a chain model over sequences, as optimisers take it.
+"""The objective of a chain model over sequences, as optimizers take it.
 
     O(theta) = sum_i w_i [log Z(x^i) - score of y^i] + l2 / 2 ||theta||^2      + l1 ||theta||_1, the optimizer's part
 
-Labels that are not known are summed over: with Y_i the labellings that agree with what is known,
+Labels that are not known are summed over: with Y_i the labelings that agree with what is known,
 
     log Z(x^i) - log sum_{y in Y_i} exp score(y)
 
@@ -56,7 +56,7 @@ MARKS = 32  # bytes that may be spent on each occurrence of a test to find featu
 
 
 class ChainObjective:
-    """Value and gradient of the negative log-likelihood of labelled sequences.
+    """Value and gradient of the negative log-likelihood of labeled sequences.
 
     `candidates` are the features that the model has, None for all of the layout. `restrict` looks at some of them:
     theta and gradient have one entry for each. `l1` is only carried along, for the algorithms that know what to do with
@@ -301,7 +301,7 @@ def conditional_layout(layout: FeatureLayout) -> FeatureLayout:
 
 
 def seen_features(layout: FeatureLayout, data: Encoded) -> Ints:
-    """The features that occur in labelled sequences, with the labels they have there; rising.
+    """The features that occur in labeled sequences, with the labels they have there; rising.
 
     >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
     >>> data = Encoded(np.array([0, 3]), tests, tests, np.array([0, 1, 0], np.int32))
@@ -407,7 +407,7 @@ def select_sequences(data: Encoded, chosen: NDArray[np.bool_] | slice) -> Encode
 def conditioned(layout: FeatureLayout, data: Encoded) -> Encoded:
     """Sequences for a conditional Markov model: bigram tests as unigram tests that know the label before.
 
-    A token after an unknown label is left without its bigram tests, a token with an unknown label is not learnt from.
+    A token after an unknown label is left without its bigram tests, a token with an unknown label is not learned from.
 
     >>> tests = Active(np.arange(4), np.zeros(3, np.int32), None, 1)
     >>> data = Encoded(np.array([0, 3]), tests, tests, np.array([0, 1, 0], np.int32))

@@ -3,7 +3,7 @@
 After every iteration (epoch, sweep) the model says how many labels of its development sequences the weights so far get
 wrong, if it has any (`error`). The run stops when the lowest error is ten iterations old (`PATIENCE`, or another
 `Plateau`), and its result are the weights with the lowest error, not the last ones. An error that has not moved since
-the first iteration has not levelled off: where most labels are alike, the first weights give every token the same one
+the first iteration has not leveled off: where most labels are alike, the first weights give every token the same one
 for a while. Fine-tuning is L-BFGS on the weights w
 that are not zero: their number cannot grow. Some L2 in the place of L1 pulls w as a whole towards zero as strongly, or
 a few good steps would fit what L1 kept out:
@@ -128,7 +128,7 @@ class Run:
         )
 
     def _watch(self, done: Snapshot, step: Step, clocks: Floats) -> bool:
-        """Note an iteration; True when the development error has levelled off, or the objective is not finite."""
+        """Note an iteration; True when the development error has leveled off, or the objective is not finite."""
         if not math.isfinite(done.objective):
             return True
         entry = {

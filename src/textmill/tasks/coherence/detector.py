@@ -1,4 +1,4 @@
-"""A detector of incoherent documents: learnt from good ones, applied to a stream of new ones.
+"""A detector of incoherent documents: learned from good ones, applied to a stream of new ones.
 
     fit      topics from most of the good documents; forgeries made from the rest calibrate the decision
     scores   entropy of topics, LLPW, their combination; threshold for the document's length; probability; verdict
@@ -62,7 +62,7 @@ class DocumentScore:
     """What the detector found in a document.
 
     words, content words; unknown, the share of unknown ones among content words and these; entropy and llpw in bits;
-    normalised, entropy / log2(topics); effective_topics; perplexity; score, entropy - weight x llpw; threshold, above
+    normalized, entropy / log2(topics); effective_topics; perplexity; score, entropy - weight x llpw; threshold, above
     which documents of this length are called incoherent; probability of being forged, at even odds; verdict,
     "coherent", "incoherent", "doubtful" (threshold and probability point to different sides) or "empty" (no content
     word: all scores are NaN); unfamiliar, whether the words are less likely than in good documents; topics, the main
@@ -73,7 +73,7 @@ class DocumentScore:
     words: int
     unknown: float
     entropy: float
-    normalised: float
+    normalized: float
     effective_topics: float
     llpw: float
     perplexity: float
@@ -203,7 +203,7 @@ class CoherenceDetector(Estimator, Model):
 
         `topics` are used in place of new ones: a fitted topic model with a vectorizer, or a pair of the matrix topics x
         terms and the list of terms, from wherever it comes. Then all documents calibrate, and should not be those that
-        the topics were learnt from.
+        the topics were learned from.
         """
         self._check()
         texts = [one.text if isinstance(one, Document) else one for one in texts_of(documents)]
@@ -246,7 +246,7 @@ class CoherenceDetector(Estimator, Model):
         reader, scorer = self._tools()
         sentences = sentences_of(text)
         X = reader.read(sentences).bags(reader.terms) if sentences else sparse.csr_matrix((0, reader.terms))
-        rest = sparse.csr_matrix(_neighbours(len(sentences)) @ X)
+        rest = sparse.csr_matrix(_neighbors(len(sentences)) @ X)
         prior = _PULL * self.background_
         mixtures, own = (fold_in(bags, scorer.phi, prior=prior, n_jobs=self.n_jobs).theta for bags in (rest, X))
         average = np.repeat(self.background_[None, :], len(sentences), axis=0)
@@ -320,7 +320,7 @@ class CoherenceDetector(Estimator, Model):
         self.components_, self.vocabulary_ = np.ascontiguousarray(model.components_, np.float64), vocabulary
 
     def _take(self, topics: Any) -> None:
-        """Use topics that were learnt elsewhere."""
+        """Use topics that were learned elsewhere."""
         if hasattr(topics, "components_") and getattr(topics, "vectorizer_", None) is not None:
             components, vocabulary = topics.components_, topics.vectorizer_.vocabulary_
         elif isinstance(topics, tuple) and len(topics) == 2:
@@ -333,13 +333,13 @@ class CoherenceDetector(Estimator, Model):
         if matrix.ndim != 2 or matrix.shape[1] != len(vocabulary):
             raise DataError(
                 f"the topics have the shape {matrix.shape}, but there are {len(vocabulary)} different terms; "
-                "pass the vocabulary that the topics were learnt with"
+                "pass the vocabulary that the topics were learned with"
             )
         if not np.isfinite(matrix).all() or matrix.min(initial=0) < 0 or (matrix.sum(axis=1) <= 0).any():
             raise DataError("topics must be rows of numbers that are not negative, with a positive sum")
         self.components_, self.vocabulary_ = matrix / matrix.sum(axis=1, keepdims=True), vocabulary
 
-    def _calibrate(self, good: list[str], learnt: list[str], seed: int) -> None:
+    def _calibrate(self, good: list[str], learned: list[str], seed: int) -> None:
         """Find weight, thresholds by length, and the probability, from good documents and forgeries of them."""
         vars(self).pop("_made", None)
         reader, scorer = self._reader(), self._scorer()
@@ -352,7 +352,7 @@ class CoherenceDetector(Estimator, Model):
             )
         good = [text for text, use in zip(good, usable, strict=True) if use]
         content = content.take(usable)
-        forger = Forger(good, reader, background=learnt, random_state=seed)
+        forger = Forger(good, reader, background=learned, random_state=seed)
         false = {kind: reader.read(forger.make(kind, content.lengths)) for kind in self.forgeries}
         true_scores = scorer.score(content.bags(reader.terms))
         false_scores = {kind: scorer.score(one.bags(reader.terms)) for kind, one in false.items()}
@@ -413,7 +413,7 @@ class CoherenceDetector(Estimator, Model):
         floor = LengthCurve(self.lengths_, self.floors_).at(scores.words)
         logit = _features(score, np.maximum(scores.words, 1)) @ self.calibration_
         probability = sigmoid(logit)
-        normalised = entropy(scores.theta, "normalised")
+        normalized = entropy(scores.theta, "normalized")
         for i, name in enumerate(names):
             empty = bool(scores.empty[i])
             total = int(content.lengths[i] + content.unknown[i])
@@ -422,7 +422,7 @@ class CoherenceDetector(Estimator, Model):
                 words=int(scores.words[i]),
                 unknown=float(content.unknown[i]) / total if total else float("nan"),
                 entropy=float(scores.entropy[i]),
-                normalised=float("nan") if empty else float(normalised[i]),
+                normalized=float("nan") if empty else float(normalized[i]),
                 effective_topics=float(2.0 ** scores.entropy[i]),
                 llpw=float(scores.llpw[i]),
                 perplexity=float(scores.perplexity[i]),
@@ -440,7 +440,7 @@ class CoherenceDetector(Estimator, Model):
         return [(t, float(theta[t]), self.topic_words(t)) for t in named]
 
 
-def _neighbours(sentences: int) -> sparse.csr_matrix:
+def _neighbors(sentences: int) -> sparse.csr_matrix:
     """Which sentences are the rest of the document for which: all within the window but itself."""
     reach = min(_WINDOW, sentences - 1)
     offsets = [k for k in range(-reach, reach + 1) if k]

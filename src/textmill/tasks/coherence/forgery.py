@@ -133,14 +133,14 @@ class Forger:
     @cached_property
     def unigrams(self) -> NGramModel:
         """The model that word salad is drawn from."""
-        return self._learnt(1)
+        return self._learned(1)
 
     @cached_property
     def ngrams(self) -> NGramModel:
         """The model that Markov text is drawn from."""
-        return self._learnt(self.order)
+        return self._learned(self.order)
 
-    def _learnt(self, order: int) -> NGramModel:
+    def _learned(self, order: int) -> NGramModel:
         sentences = (s for text in (self._background or self.pool) for s in sentences_of(text))
         return NGramModel(order=order, tokenizer=self.reader.vocabulary.tokenizer).fit(sentences)
 

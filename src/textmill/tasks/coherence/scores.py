@@ -48,17 +48,17 @@ WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)  # tried by tune_weight
 
 
 def entropy(theta: ArrayLike, unit: str = "bits") -> Floats:
-    """Entropy of each row of mixtures, in "bits", "nats", or "normalised" by that of a uniform one.
+    """Entropy of each row of mixtures, in "bits", "nats", or "normalized" by that of a uniform one.
 
     >>> entropy([[11 / 14, 3 / 14], [1, 0]]).round(6).tolist()
     [0.749595, 0.0]
-    >>> entropy([[11 / 14, 3 / 14]], "nats").round(6).tolist(), entropy([[0.5, 0.5]], "normalised").tolist()
+    >>> entropy([[11 / 14, 3 / 14]], "nats").round(6).tolist(), entropy([[0.5, 0.5]], "normalized").tolist()
     ([0.51958], [1.0])
     """
-    check_choice("unit", unit, ["bits", "nats", "normalised"])
+    check_choice("unit", unit, ["bits", "nats", "normalized"])
     p = np.asarray(theta, dtype=np.float64)
     nats = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=-1)
-    scale = {"bits": np.log(2.0), "nats": 1.0, "normalised": np.log(max(p.shape[-1], 2))}[unit]
+    scale = {"bits": np.log(2.0), "nats": 1.0, "normalized": np.log(max(p.shape[-1], 2))}[unit]
     bits: Floats = np.maximum(nats, 0.0) / scale
     return bits
 

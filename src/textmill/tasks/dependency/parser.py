@@ -13,8 +13,8 @@ are asked when sentences are parsed with their right heads (none when i = n-1, w
 With an L2 penalty many weights are small, and most of them together change no head: those of largest size are kept, a
 half or a third, where sentences kept apart are parsed as well with them.
 
-Accuracy on sentences kept apart counts all of them, those too that could not be learnt from: such a sentence has one
-head at least that the parser cannot find. Where more than a fifth of the sentences are so, nothing is learnt.
+Accuracy on sentences kept apart counts all of them, those too that could not be learned from: such a sentence has one
+head at least that the parser cannot find. Where more than a fifth of the sentences are so, nothing is learned.
 
 A feature that occurs in no more than l1 questions cannot have a weight, since the gradient of a question is below 1:
 those are left out before the search, which changes nothing.
@@ -83,7 +83,7 @@ class DependencyParser(Estimator, Model):
         keep: Share of the combinations that stay, those of largest weight; None to choose among 0.38, 0.5 and 1 where
             l1 is chosen, the least with which sentences kept apart are parsed as well but for a standard error, else 1.
         held_out: Share of the sentences kept apart to choose l1 by, unless others are passed to `fit`.
-        tolerance: Duality gap, relative to the objective, to which the classifier is optimised.
+        tolerance: Duality gap, relative to the objective, to which the classifier is optimized.
         random_state: Where the random choice of sentences to keep apart begins.
         n_jobs: Threads; None for all cores. The model and the heads are the same for any number.
 
@@ -91,7 +91,7 @@ class DependencyParser(Estimator, Model):
         classifier_: The `CombinationLogistic`, over the features it uses.
         l1_: The penalty.
         scores_: Dependency accuracy by penalty on all sentences kept apart, where l1 was chosen.
-        n_sentences_, n_events_: Sentences and questions that were learnt from.
+        n_sentences_, n_events_: Sentences and questions that were learned from.
         n_skipped_: Sentences that were left out: of one bunsetsu, with a head in front, or with crossing dependencies;
             if more than a fifth of all have such heads, `fit` raises a DataError.
 
@@ -164,7 +164,7 @@ class DependencyParser(Estimator, Model):
             )
         if not usable:
             raise DataError(
-                f"no sentence of {len(sentences):,} can be learnt from: each needs two bunsetsus, with "
+                f"no sentence of {len(sentences):,} can be learned from: each needs two bunsetsus, with "
                 "heads behind that do not cross, as in Japanese"
             )
         self.scores_ = {}
@@ -231,18 +231,18 @@ class DependencyParser(Estimator, Model):
 
         And the least share of its weights that is as good there, but for a standard error: only heads count of which
         one is right with all weights or with the share, and not with the other. Sentences are kept apart of all that
-        have a head, those that cannot be learnt from among them.
+        have a head, those that cannot be learned from among them.
         """
         several = [s for s, sentence in enumerate(sentences) if len(sentence) > 1]
         if dev is not None:
-            learnt, apart = several, list(dev)
+            learned, apart = several, list(dev)
         elif sum(good) < _FEWEST:
             return _PENALTIES[-1], 1.0
         else:
             split = keep_apart(len(several), self.held_out, random_state=self.random_state)
-            learnt = [several[s] for s in split.train.tolist()]
+            learned = [several[s] for s in split.train.tolist()]
             apart = [sentences[several[s]] for s in split.test.tolist()]
-        train = [sentences[s] for s in learnt if good[s]]
+        train = [sentences[s] for s in learned if good[s]]
         best, best_score = _PENALTIES[0], -1.0
         classifier, X, y, names = self._questions(train, _PENALTIES[-1])
         whole = classifier

@@ -1,4 +1,4 @@
-"""Which candidate phrases are names, and of which type: all that was learnt of them joined.
+"""Which candidate phrases are names, and of which type: all that was learned of them joined.
 
 A candidate has several judges, each of which may err in its own way:
 
@@ -13,7 +13,7 @@ What they say is weighed by regressions, for names by a logistic one and for typ
     P(type | name)   = softmax_t (sum_j s_j f_jt + s log P(t | span))
     P(span, type)    = P(name | span) P(type | name)
 
-Scores of naive Bayes count dependent evidence again and again, so their weights are far below 1. Weights are learnt
+Scores of naive Bayes count dependent evidence again and again, so their weights are far below 1. Weights are learned
 from training sentences whose candidates and scores come from models without those sentences (jackknife). Within a
 document candidates with the same words share their types, and shorter ones learn from longer ones that hold their words
 (native/entities/sharing.h), by one more conditional regression on

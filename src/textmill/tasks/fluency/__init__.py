@@ -5,10 +5,10 @@ encoded       sentences as ids of words
 negatives     sampled sentences, matched pairs
 features      n-grams of words, classes and tags
 model         FluencyModel: the judge
-diagnostics   what gives negatives away without any judgement
+diagnostics   what gives negatives away without any judgment
 evaluation    accuracy beside its diagnostics, curves, pictures
 explanation   words and chunks that lower a margin
-human         sheets for people, and what their judgements are worth
+human         sheets for people, and what their judgments are worth
 pages         an evaluation as a page
 sample        made-up documents
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         learning_curve,
     )
     from textmill.tasks.fluency.explanation import Explanation, FeatureShare, WordShare, explain_sentence
-    from textmill.tasks.fluency.human import Judgement, judge_sheets, write_sheet
+    from textmill.tasks.fluency.human import Judgment, judge_sheets, write_sheet
     from textmill.tasks.fluency.model import FluencyModel, SentenceScores, UnknownWords
     from textmill.tasks.fluency.negatives import NegativeSource, Pairs, draw_negatives, match_pairs
     from textmill.tasks.fluency.pages import evaluation_page, explanation_page
@@ -56,7 +56,7 @@ __all__ = [
     "FeatureShare",
     "FluencyEvaluation",
     "FluencyModel",
-    "Judgement",
+    "Judgment",
     "Leak",
     "NegativeSource",
     "Pairs",
@@ -91,7 +91,7 @@ __getattr__, __dir__ = deferred(
         "evaluation": "CurvePoint FluencyEvaluation draw_curve draw_margins draw_precision evaluate_fluency "
         "learning_curve",
         "explanation": "Explanation FeatureShare WordShare explain_sentence",
-        "human": "Judgement judge_sheets write_sheet",
+        "human": "Judgment judge_sheets write_sheet",
         "model": "FluencyModel SentenceScores UnknownWords",
         "negatives": "NegativeSource Pairs draw_negatives match_pairs",
         "pages": "evaluation_page explanation_page",

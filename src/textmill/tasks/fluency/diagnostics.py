@@ -1,4 +1,4 @@
-"""Leaks: what tells positives from negatives without any judgement of the sentence.
+"""Leaks: what tells positives from negatives without any judgment of the sentence.
 
     length              number of words
     unknown words       share of unknown words
@@ -7,7 +7,7 @@
     LM score            log probability of a word by the sampler itself
 
 A sampler re-uses what it has seen; real sentences of other documents do not. So a low probability can mean "right", and
-a judge can do well by recognising provenance. Each leak is a classifier of one number: threshold and direction are
+a judge can do well by recognizing provenance. Each leak is a classifier of one number: threshold and direction are
 chosen on one half of the sentences and measured on the other, both ways. Near 50 % it is no leak. An accuracy is to be
 read beside them.
 """

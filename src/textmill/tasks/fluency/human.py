@@ -1,4 +1,4 @@
-"""Sheets for people: sentences without labels in a random order, and what the judgements that come back are worth.
+"""Sheets for people: sentences without labels in a random order, and what the judgments that come back are worth.
 
 A sheet is a CSV file: number, sentence, and an empty column `right` for yes or no. Its key, a second file, says which
 sentences were sampled, and stays with whoever made the sheet. Judges may be native speakers or not; each sends one file
@@ -23,13 +23,13 @@ from textmill.tables import Rows
 from textmill.tasks.fluency.evaluation import positives_of
 from textmill.tasks.fluency.model import FluencyModel, seed_for
 
-__all__ = ["Judgement", "judge_sheets", "write_sheet"]
+__all__ = ["Judgment", "judge_sheets", "write_sheet"]
 
 _YES, _NO = ("yes", "y", "1", "true", "right", "+", "ok"), ("no", "n", "0", "false", "wrong", "-")
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """What one judge made of a sheet: sentences judged, accuracy, shares of right ones and of samples called right."""
 
     judge: str
@@ -76,7 +76,7 @@ def write_sheet(
     return len(rows)
 
 
-def judge_sheets(sheets: Mapping[str, str | Path] | Sequence[str | Path], key: str | Path) -> Rows[Judgement]:
+def judge_sheets(sheets: Mapping[str, str | Path] | Sequence[str | Path], key: str | Path) -> Rows[Judgment]:
     """Compare sheets that came back, by name of the judge or by file, with their key."""
     named = sheets if isinstance(sheets, Mapping) else {Path(sheet).stem: sheet for sheet in sheets}
     if not named:
@@ -100,7 +100,7 @@ def judge_sheets(sheets: Mapping[str, str | Path] | Sequence[str | Path], key: s
         if first is not None and both:
             kappa = Confusion.from_labels([first[n] for n in both], [judged[n] for n in both]).kappa()
         rows.append(
-            Judgement(
+            Judgment(
                 name,
                 len(judged),
                 len(truth) - len(judged),
@@ -111,7 +111,7 @@ def judge_sheets(sheets: Mapping[str, str | Path] | Sequence[str | Path], key: s
             )
         )
         first = judged if first is None else first
-    return Rows(rows, Judgement)
+    return Rows(rows, Judgment)
 
 
 def _answers(path: str | Path) -> dict[str, bool | None]:
@@ -125,6 +125,6 @@ def _answers(path: str | Path) -> dict[str, bool | None]:
         if number in answers:
             raise DataError(f"number {number} comes twice", source=record.source, line=record.line)
         if answer not in ("", *_YES, *_NO):
-            raise DataError(f"'{answer}' is no judgement; write yes or no", source=record.source, line=record.line)
+            raise DataError(f"'{answer}' is no judgment; write yes or no", source=record.source, line=record.line)
         answers[number] = None if not answer else answer in _YES
     return answers

@@ -10,7 +10,7 @@ A text may be in several languages: then each is asserted by its own parts, and 
 words (mixture.py). Repeated words count once they say nothing new (there, too).
 
 Above, the score counts words of the dictionary, the total also what letters say of the others, and the share is that of
-words of the dictionary. The second rule was learnt from texts of other languages (thresholds.py); a model that has
+words of the dictionary. The second rule was learned from texts of other languages (thresholds.py); a model that has
 seen none goes without. Languages that were not asked for are no answers, but a text that is in one of them is not
 asserted to be in another, and neither is source code (code.py). Of a text that has nothing but single letters a
 language is asserted only if it is the only one in that script: `x` may be any of a hundred. Scripts without blanks

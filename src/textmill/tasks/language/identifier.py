@@ -68,7 +68,7 @@ class LanguageIdentifier(Classifier, Model):
         accents: "keep", or "strip" for words without accents.
         beta: Weight of recall in F, by which thresholds are tuned.
         held_out: Share of the texts that thresholds and probabilities are tuned on.
-        decoys: Languages that are learnt and never answered.
+        decoys: Languages that are learned and never answered.
         ambiguity: A language is not asserted when its probability is below this share of the best one's.
         compact: Whether a relevance takes a byte in place of four.
         n_jobs: Threads; None for all cores.
@@ -413,7 +413,7 @@ class LanguageIdentifier(Classifier, Model):
     def without_accents(self) -> LanguageIdentifier:
         """An identifier that does not look at accents, in texts and in its words: for text that lost them.
 
-        Words that fall together have the mean of what they say, n-grams are learnt anew from a large dictionary.
+        Words that fall together have the mean of what they say, n-grams are learned anew from a large dictionary.
         """
         check_fitted(self)
         if self.accents_ == "strip":

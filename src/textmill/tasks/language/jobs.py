@@ -62,7 +62,7 @@ def read_labeled(
                 except DataError as fault:
                     raise DataError(fault.message, source=record.source, line=record.line) from None
         if len(texts) == before:
-            raise DataError("the file has no text, so nothing can be learnt from it; leave it out", source=path)
+            raise DataError("the file has no text, so nothing can be learned from it; leave it out", source=path)
     if not texts:
         raise DataError("no text was read; pass files with texts in them")
     return texts, labels
@@ -106,7 +106,7 @@ def train_identifier(
     """Train on texts, with counts of files added or taken away; returns all counts.
 
     `more` are counts that are added, too, such as those of word lists; `others` are texts and labels of languages that
-    are not learnt: what is to be refused is tuned on them, too.
+    are not learned: what is to be refused is tuned on them, too.
     """
     apart = held_apart(list(labels), identifier.held_out)
     inside = [i for i, out in enumerate(apart) if not out]
@@ -122,7 +122,7 @@ def train_identifier(
         counts = counts + more
     twice = sorted(set(others[1]) & set(counts.languages_))
     if twice:
-        raise DataError(f"'{twice[0]}' is learnt, and among the other languages; leave it out of one of them")
+        raise DataError(f"'{twice[0]}' is learned, and among the other languages; leave it out of one of them")
     held = [*(texts[i] for i in outside), *others[0]], [*(labels[i] for i in outside), *others[1]]
     identifier.fit_counts(counts, *held)
     return counts

@@ -1,6 +1,6 @@
 """How an identifier learns: records from counts, thresholds and probabilities from texts kept apart.
 
-The functions fill in what a `LanguageIdentifier` has learnt (names that end in _). Relevances are those of relevance.py
+They fill in what a `LanguageIdentifier` has learned (names that end in _). Relevances are those of relevance.py
 and letters.py, written by records.py; thresholds.py chooses the rest on held-out texts.
 """
 

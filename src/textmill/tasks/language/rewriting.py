@@ -24,7 +24,7 @@ __all__ = ["bare_records", "edited_records", "selected_records"]
 Records = NDArray[np.uint8]
 _OTHERS = 0.02  # weight of words with accents beside one that is written without
 _GOOD_PART = 0.2  # of a word, that a language must have for its letters to count
-_LEAST_SHARE = 1.6e-4  # of an n-gram that is learnt from a dictionary, whose frequencies are coarse
+_LEAST_SHARE = 1.6e-4  # of an n-gram that is learned from a dictionary, whose frequencies are coarse
 _LEAST_WORDS = 1_000  # of a language in the mean, to learn n-grams from a dictionary
 
 
@@ -73,7 +73,7 @@ def bare_records(
     """Keys without accents. Words that fall together have the mean of their ratios exp(rel), `_OTHERS` for those that
     lose accents: how frequent each was is not known, and a word that is written without is the more probable one.
 
-    N-grams change with every letter that loses its accent, so they are learnt anew from the words of a dictionary that
+    N-grams change with every letter that loses its accent, so they are learned anew from the words of a dictionary that
     is large enough for it; in others those that fall together keep the largest value of each language.
     """
     words = _merged(records, step, WORD, _OTHERS)

@@ -108,7 +108,7 @@ class LanguageSegmenter(Estimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any = None, y: Any = None) -> LanguageSegmenter:
-        """Nothing is learnt here: the identifier comes trained."""
+        """Nothing is learned here: the identifier comes trained."""
         self._check()
         return self
 

@@ -2,7 +2,7 @@ r"""Which pairs to label next: those the model is unsure of, and unlike each oth
 
     uncertainty u = p (1 - p)                       p the probability of a match by the labels so far
     of the 5 k most uncertain candidates take the first, then always the one with the largest u d^2, where d is its
-    distance to the nearest that was taken, in the standardised numbers of learned.py
+    distance to the nearest that was taken, in the standardized numbers of learned.py
 
 Without a model yet, candidates evenly spaced over the score of `RecordMatcher`, best first, so that both classes come
 up. Cost: k times 5 k distances, after the candidates' scores. References: Lewis & Gale (1994) for uncertainty; Gonzalez

@@ -9,7 +9,7 @@ notes, and a blocking that gives more than `max_pairs` is refused, so that memor
 block. Blocks that nobody chose are kept to a number of pairs for each record: where that many records share a value, a
 second field has to agree.
 
-    recall = labelled matches among the candidates / labelled matches
+    recall = labeled matches among the candidates / labeled matches
 
 Cost: that of the searches. Memory: 9 bytes for each pair and search.
 """
@@ -198,7 +198,7 @@ class BlockingReport:
 
     @property
     def recall(self) -> float | None:
-        """The share of labelled matches that are compared; None without labels."""
+        """The share of labeled matches that are compared; None without labels."""
         return None if not self.matches else 1.0 - len(self.lost) / self.matches
 
     def lines(self, k: int = 10) -> list[str]:
@@ -207,11 +207,11 @@ class BlockingReport:
         lines = [f"{self.compared:,} of {self.possible:,} pairs are compared ({share:.4%})"]
         for number, block in enumerate(self.blocks):
             matches = (
-                "" if not self.hits else f", {self.hits[number]} of {counted(self.matches or 0, 'labelled matches')}"
+                "" if not self.hits else f", {self.hits[number]} of {counted(self.matches or 0, 'labeled matches')}"
             )
             lines.append(f"  {block}: {self.pairs[number]:,} pairs, {self.alone[number]:,} by no other{matches}")
         if self.recall is not None:
-            lines.append(f"recall on labels {self.recall:.4f}; {counted(len(self.lost), 'labelled matches')} lost")
+            lines.append(f"recall on labels {self.recall:.4f}; {counted(len(self.lost), 'labeled matches')} lost")
             lines += [f"  lost: {one} and {two}" for one, two in self.lost[:k]]
             if len(self.lost) > k:
                 lines.append(f"  and {len(self.lost) - k} more")

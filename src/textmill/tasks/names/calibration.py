@@ -1,7 +1,7 @@
 """From scores to the probability of a match.
 
     labels    p(s) = 1 / (1 + exp(-(a s + b))) by maximum likelihood, targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2)
-    no labels f(s) = w Beta(s; matches) + (1 - w) Beta(s; others) by expectation maximisation with weighted moments,
+    no labels f(s) = w Beta(s; matches) + (1 - w) Beta(s; others) by expectation maximization with weighted moments,
               p(s) = w Beta(s; matches) / f(s), made to rise
 
 The mixture holds where the scores really have two humps; look at a histogram first. With p the precision that a

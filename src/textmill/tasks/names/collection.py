@@ -5,7 +5,7 @@ r"""Collections of names, and the files they come from.
     txt            a name a line; the id is the line number
     secondstring   relation <TAB> key <TAB> name: equal keys are one entity, which makes the cluster; the id is the line
 
-A header is recognised by a field "name" in the first line of a TSV file. Ids are unique and names not empty; a record
+A header is recognized by a field "name" in the first line of a TSV file. Ids are unique and names not empty; a record
 that breaks this is raised, or left out and counted (errors="skip"). The paper keeps names that occur at least twice and
 those of three types: `NameList.filter`.
 
@@ -39,7 +39,7 @@ _POSITIONS = ("id", "name", "type", "count")  # columns of a TSV file without a 
 class NameList:
     """Names with their ids; types, counts, clusters (same value, same entity) and relations where they are known.
 
-    >>> names = NameList.of(["J. Smith", "John Smith", "ACME"], types=["person", "person", "organisation"])
+    >>> names = NameList.of(["J. Smith", "John Smith", "ACME"], types=["person", "person", "organization"])
     >>> len(names), names.ids, names.filter(types=["person"]).names
     (3, ['1', '2', '3'], ['J. Smith', 'John Smith'])
     """

@@ -1,4 +1,4 @@
-"""How good a measure is on labelled pairs: precision, recall and F by the number of best pairs taken as matches.
+"""How good a measure is on labeled pairs: precision, recall and F by the number of best pairs taken as matches.
 
     all pairs by falling score;  for each n:   P = TP(n) / n    R = TP(n) / positives
     F_b = (1 + b^2) P R / (b^2 P + R)          best cut: the greatest F_b over n
@@ -113,7 +113,7 @@ class MatchCurve(Table):
         return {"pairs": self.pairs, "threshold": least, **figures}
 
     def f(self, beta: float = 1.0) -> _Floats:
-        """F at every cut; beta below 1 favours precision, above 1 recall.
+        """F at every cut; beta below 1 favors precision, above 1 recall.
 
         >>> MatchCurve.of([0.9, 0.5], ["pos", "neg"]).f().round(3).tolist()
         [1.0, 0.667]

@@ -1,11 +1,11 @@
 """Synthetic names in clusters of variants: seeded, of any number, with the truth.
 
-A base is a person (two or three words) or an organisation (three words). Each base has 0 to 2 variants, each made by 1
+A base is a person (two or three words) or an organization (three words). Each base has 0 to 2 variants, each made by 1
 or 2 operations that are drawn with these weights among those the name allows:
 
     55   spoil one word: change a vowel, double, delete, swap, replace or insert a letter, alike often
     15   put a title in front (persons)
-    10   drop the first word (persons) or the last (organisations)
+    10   drop the first word (persons) or the last (organizations)
     10   swap two neighboring words
     10   reduce the first word to its initial (persons)
 
@@ -13,7 +13,7 @@ Same base, same cluster. Two scenarios spoil words in other ways half of the tim
 el-/al-, c/k, single and doubled consonants, i/y/ï), `french` by losing accents or by UTF-8 read as Windows-1252.
 Strings are distinct; a variant that is already there is left out.
 
-Given names and the common words of organisations are drawn with probability ~ 1 / (rank + 3), so that a few of them are
+Given names and the common words of organizations are drawn with probability ~ 1 / (rank + 3), so that a few of them are
 in many names; family names and places are drawn evenly from a stock that grows with the number of bases, as
 vocabularies do (Heaps' law: 6 bases^0.9, until all compositions are used). Cost: O(names), some microseconds each.
 
@@ -61,7 +61,7 @@ def generate_names(
 ) -> NameList:
     """Give about twice as many names as bases, the variants behind their base, with types and clusters.
 
-    `persons` is the share of bases that are persons, the others are organisations. The id of a variant is that of its
+    `persons` is the share of bases that are persons, the others are organizations. The id of a variant is that of its
     base with a letter behind it.
 
     >>> names = generate_names(3, random_state=4)
@@ -93,7 +93,7 @@ def generate_names(
         seen.update(fresh)
         names += fresh
         ids += [f"{number}{letter}" for letter in ["", "a", "b"][: len(fresh)]]
-        types += ["person" if person else "organisation"] * len(fresh)
+        types += ["person" if person else "organization"] * len(fresh)
     return NameList(ids, names, types, None, [key.rstrip("ab") for key in ids])
 
 
@@ -252,7 +252,7 @@ def _bases(count: int, persons: float, stock: Stock, scenario: str, random: Rand
             words = [_drawn(stock.forenames, random), *middle, last]
         else:
             parts = {"place": random.choice(places), "field": _drawn(stock.fields, random)}
-            words = stock.organisation.format(**parts, body=_drawn(stock.bodies, random)).split()
+            words = stock.organization.format(**parts, body=_drawn(stock.bodies, random)).split()
             if repeats > 3:  # the short combinations are used up
                 words.insert(0, _drawn(family, random))
         if tuple(words) in seen:

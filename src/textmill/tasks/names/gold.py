@@ -3,11 +3,11 @@ r"""What is known about pairs of names: positive, negative, don't know; and name
     tsv, pairs      id1 <TAB> id2 <TAB> pos | neg | unk         id <TAB> <TAB> discard for a name that is none
     tsv, clusters   id <TAB> cluster: same cluster, same entity
 
-A header is recognised by its first field, `id1` or `id`. Clusters give positive pairs only; a pair without a label is
+A header is recognized by its first field, `id1` or `id`. Clusters give positive pairs only; a pair without a label is
 negative for whoever evaluates, unless told otherwise. Pairs of one collection have no direction; those between two
 collections go from the first to the second (`symmetric=False`), because both may use the same ids.
 
-Cost: one pass; memory is the labelled pairs. Reference: Moreau, Yvon & Cappé (2008), section 4.1.
+Cost: one pass; memory is the labeled pairs. Reference: Moreau, Yvon & Cappé (2008), section 4.1.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Gold:
                 raise DataError(f"label {label!r} of the pair {one!r}, {other!r} is none of {', '.join(LABELS)}")
             pair = self._key(one, other)
             if labels.setdefault(pair, label) != label:
-                raise DataError(f"the pair {one!r}, {other!r} is labelled {labels[pair]} and {label}; remove one")
+                raise DataError(f"the pair {one!r}, {other!r} is labeled {labels[pair]} and {label}; remove one")
         object.__setattr__(self, "labels", labels)
 
     @classmethod
@@ -145,7 +145,7 @@ def read_gold(
     other: NameList | None = None,
     errors: str = "strict",
 ) -> Gold:
-    r"""Read labelled pairs or clusters. With `names` (and `other`, between two collections) every id must be there.
+    r"""Read labeled pairs or clusters. With `names` (and `other`, between two collections) every id must be there.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -175,7 +175,7 @@ def read_gold(
             elif fault is None:
                 pair = gold._key(row[0], row[1])
                 if labels.setdefault(pair, row[2]) != row[2]:
-                    fault = f"the pair {row[0]!r}, {row[1]!r} is labelled {labels[pair]} above and {row[2]} here"
+                    fault = f"the pair {row[0]!r}, {row[1]!r} is labeled {labels[pair]} above and {row[2]} here"
                     fault += "; remove one"
             if fault is not None:
                 bad(DataError(fault, source=bad.source, line=line))
@@ -186,7 +186,7 @@ def read_gold(
 
 
 def write_gold(target: str | os.PathLike[str], gold: Gold) -> None:
-    r"""Write labelled pairs as TSV, sorted, the discarded names at the end.
+    r"""Write labeled pairs as TSV, sorted, the discarded names at the end.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

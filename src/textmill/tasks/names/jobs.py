@@ -1,4 +1,4 @@
-"""Match lists of names: find pairs, group them, compare measures on labels, prepare pairs for labelling.
+"""Match lists of names: find pairs, group them, compare measures on labels, prepare pairs for labeling.
 
     dedupe     names -> pairs within the list (and clusters, and a page to review them)
     join       two lists -> pairs between them

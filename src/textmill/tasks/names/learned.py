@@ -1,12 +1,12 @@
-r"""The probability that two records mean the same, learned from labelled pairs.
+r"""The probability that two records mean the same, learned from labeled pairs.
 
     numbers x of a pair (comparison.py)  ->  z = (x - mean) / scale  ->  p = 1 / (1 + exp(-(b + w.z)))
 
-Mean and scale are those of all candidates, labelled or not; a missing number stands at the mean, so it adds nothing.
+Mean and scale are those of all candidates, labeled or not; a missing number stands at the mean, so it adds nothing.
 The regression is that of logistic.py. The model holds no records: rarity of words, and which pairs are rivals, come
 from the list that is matched, so a model that was learned on one list serves others of the same kind.
 
-A labelled pair that the blocking has lost is compared, too. Pairs labelled "unk" are left out.
+A labeled pair that the blocking has lost is compared, too. Pairs labeled "unk" are left out.
 
 Cost: the candidates once to learn the scale, then the labels. References: Bilenko & Mooney (2003) for learned
 combinations of measures; Cohn, Atlas & Ladner (1994) for the choice of labels (active.py).
@@ -41,7 +41,7 @@ __all__ = ["LearnedMatcher", "labeled_candidates"]
 
 
 class LearnedMatcher(RecordEstimator, Model):
-    """Match records by a probability that labelled pairs have taught.
+    """Match records by a probability that labeled pairs have taught.
 
     Parameters:
         fields: As for `RecordMatcher`; a model is saved only with texts.
@@ -54,7 +54,7 @@ class LearnedMatcher(RecordEstimator, Model):
     Attributes:
         fields_: Field of each number that is learned from, "" for the place among rivals, (columns,).
         measures_: Measure of each number, (columns,).
-        weights_: Weights of the standardised numbers, (columns,).
+        weights_: Weights of the standardized numbers, (columns,).
         means_: Means of the numbers, (columns,).
         scales_: Standard deviations of the numbers, 1 where they do not vary, (columns,).
         intercept_: Log odds of a pair whose numbers are all at their means.
@@ -137,7 +137,7 @@ class LearnedMatcher(RecordEstimator, Model):
         self.means_, self.scales_ = _moments(comparer, candidates, base)
         self.fields_ = StringTable([field for field, _ in comparer.columns])
         self.measures_ = StringTable([measure for _, measure in comparer.columns])
-        Z = self._standardised(rows_of(comparer, candidates, base, positions))
+        Z = self._standardized(rows_of(comparer, candidates, base, positions))
         self.penalty_ = float(choose_penalty(Z, truth) if self.penalty is None else self.penalty)
         model = fit_logistic(Z, truth, self.penalty_)
         self.weights_, self.intercept_ = model.weights, model.intercept
@@ -158,7 +158,7 @@ class LearnedMatcher(RecordEstimator, Model):
         if not all(np.isfinite(array).all() for array in arrays) or not (np.asarray(self.scales_) > 0).all():
             raise ModelFileError("weights, means and scales must be finite, and scales above 0", reason="damaged")
 
-    def _standardised(self, X: Floats) -> Floats:
+    def _standardized(self, X: Floats) -> Floats:
         return np.nan_to_num((X - self.means_) / self.scales_, nan=0.0)
 
     def _scores(self, comparer: PairComparer, candidates: Candidates, base: Floats) -> Floats:
@@ -167,7 +167,7 @@ class LearnedMatcher(RecordEstimator, Model):
         lead = leads(candidates.left, candidates.right, base, same_list=candidates.sizes[1] is None)
         probabilities = np.empty(len(candidates))
         for block, rows in comparer.features(candidates.left, candidates.right, lead):
-            probabilities[block] = special.expit(model.log_odds(self._standardised(rows)))
+            probabilities[block] = special.expit(model.log_odds(self._standardized(rows)))
         return probabilities
 
     def _explain(
@@ -175,7 +175,7 @@ class LearnedMatcher(RecordEstimator, Model):
     ) -> list[PairExplanation]:
         self._check_columns(comparer)
         X = rows_of(comparer, candidates, base, positions)
-        parts = self._standardised(X) * self.weights_
+        parts = self._standardized(X) * self.weights_
         odds = parts.sum(axis=1) + self.intercept_
         return [
             PairExplanation(
@@ -202,7 +202,7 @@ class LearnedMatcher(RecordEstimator, Model):
 def labeled_candidates(
     candidates: Candidates, records: RecordList, other: RecordList | None, gold: Gold
 ) -> tuple[Candidates, NDArray[np.int64], NDArray[np.bool_]]:
-    """Candidates with the labelled pairs they lack, positions of the labelled ones, and whether these match.
+    """Candidates with the labeled pairs they lack, positions of the labeled ones, and whether these match.
 
     >>> people = RecordList.of({"name": ["Ann Lee", "Anne Lee", "Tom"]})
     >>> found = LearnedMatcher(blocks=["name:jaro:0.7"]).candidates(people)

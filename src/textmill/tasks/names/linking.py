@@ -236,7 +236,7 @@ def suggestion_page(
     other: RecordList | None = None,
     candidates: Candidates | None = None,
 ) -> Report:
-    """A page on which suggested pairs are labelled, with an explanation of each probability."""
+    """A page on which suggested pairs are labeled, with an explanation of each probability."""
     if candidates is None:
         candidates = matcher.candidates(records, other)
     return _page(matcher, records, other, pairs, candidates, "Pairs to label")

@@ -1,7 +1,7 @@
-r"""Logistic regression for a few labels: standardised columns, an L2 penalty chosen by cross-validation.
+r"""Logistic regression for a few labels: standardized columns, an L2 penalty chosen by cross-validation.
 
     p(x) = 1 / (1 + exp(-(b + w.z)))            z = (x - mean) / scale, 0 where x is missing or the column is constant
-    minimise  sum_i [log(1 + exp(b + w.z_i)) - y_i (b + w.z_i)] + penalty / 2 |w|^2                by Newton's method
+    minimize  sum_i [log(1 + exp(b + w.z_i)) - y_i (b + w.z_i)] + penalty / 2 |w|^2                by Newton's method
 
 The penalty is the one of `PENALTIES` with the least mean log loss of labels that were held out, in folds that keep the
 share of matches; among equal ones the largest. The same folds give every label a probability that has not seen it, from
@@ -45,7 +45,7 @@ _EDGE = 1e-12  # a probability of 0 has no logarithm
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logistic:
-    """Weights of standardised columns, the intercept, and the penalty they were fitted with."""
+    """Weights of standardized columns, the intercept, and the penalty they were fitted with."""
 
     weights: Floats
     intercept: float

@@ -48,7 +48,7 @@ def pool_pairs(
     normalize: Normalize = DEFAULT_STEPS,
     n_jobs: int | None = None,
 ) -> list[PooledPair]:
-    """The union of the best pairs of each measure, those of the best ranks first; labelled ones are left out.
+    """The union of the best pairs of each measure, those of the best ranks first; labeled ones are left out.
 
     >>> names = NameList.of(["Ann Smith", "Anne Smith", "Tom Jones", "Jones Tom"])
     >>> for pair in pool_pairs(names, ["levenshtein", "cosine(words)"], k=1):

@@ -1,4 +1,4 @@
-"""Words that synthetic names are made of: forenames, family names, titles, and the parts of organisations.
+"""Words that synthetic names are made of: forenames, family names, titles, and the parts of organizations.
 
 The lists were put together for this package from names in common use; a combination that somebody bears is chance. Most
 frequent first: `generate` draws the first entries more often than the last.
@@ -28,7 +28,7 @@ class Stock:
     places: tuple[str, ...]
     fields: tuple[str, ...]
     bodies: tuple[str, ...]
-    organisation: str  # how the three parts make a name
+    organization: str  # how the three parts make a name
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -80,9 +80,9 @@ _ENGLISH = Stock(
     ),
     bodies=_words(
         """Company Institute Association Trust Group University Agency Foundation Council Corporation Society Bank
-        Department Laboratory Committee Museum Partnership Federation Board Centre"""
+        Department Laboratory Committee Museum Partnership Federation Board Center"""
     ),
-    organisation="{place} {field} {body}",
+    organization="{place} {field} {body}",
 )
 
 _FRENCH = Stock(
@@ -112,7 +112,7 @@ _FRENCH = Stock(
         Téléphone Hôtellerie Forêt Pêche"""
     ),
     bodies=_words("Société Fédération Université Comité Ministère Académie Musée Banque Institut Agence"),
-    organisation="{body} {field} {place}",
+    organization="{body} {field} {place}",
 )
 
 STOCKS: dict[str, Stock] = {"english": _ENGLISH, "french": _FRENCH}

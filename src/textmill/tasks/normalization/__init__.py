@@ -1,4 +1,4 @@
-"""Text normalisation: numbers, dates, money, measures and abbreviations as words, and words as they are written.
+"""Text normalization: numbers, dates, money, measures and abbreviations as words, and words as they are written.
 
     "Dr. Smith paid $3.50 in 1984."  ->  "Doctor Smith paid three dollars and fifty cents in nineteen eighty four."
 

@@ -77,7 +77,7 @@ class PronunciationModel(Estimator, Model):
         letters_: Letters of the lexicon.
         sounds_: Sounds of the lexicon, "" for none.
         links_: Weights of letters (rows; last: none) with sounds, (letters + 1, sounds).
-        unaligned_: Words that could not be aligned and were not learnt.
+        unaligned_: Words that could not be aligned and were not learned.
         trace_: Share of words with an error out of fold, before each round of re-alignment.
 
     >>> words = ["texte", "tete", "taxe", "luxe", "reste", "axe", "cote", "sec"]
@@ -203,7 +203,7 @@ class PronunciationModel(Estimator, Model):
             self.unaligned_ = StringTable([words[i] for i in lost.tolist()])
             first = ", ".join(words[i] for i in lost[:3].tolist())
             warn_caller(
-                f"{len(lost)} of {len(pairs)} entries cannot be aligned and are not learnt ({first}); they are listed "
+                f"{len(lost)} of {len(pairs)} entries cannot be aligned and are not learned ({first}); they are listed "
                 "in unaligned_, see also max_insertions_per_gap"
             )
         else:
@@ -407,7 +407,7 @@ class PronunciationModel(Estimator, Model):
         if len(columns) != expected or any(column.values is None for column in columns):
             raise ModelFileError(f"the tree must have {expected} columns of values", reason="damaged")
         if any(len(column.values or ()) != len(self.letters_) + 2 for column in columns[: 2 * self.context_ + 1]):
-            raise ModelFileError("the tree must have been learnt over the letters of the model", reason="damaged")
+            raise ModelFileError("the tree must have been learned over the letters of the model", reason="damaged")
         if self.links_.shape[0] != len(self.letters_) + 1:
             raise ModelFileError("there must be weights of links for each letter", reason="damaged")
 

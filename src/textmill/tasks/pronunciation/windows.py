@@ -7,7 +7,7 @@ left, its own letter (EMPTY for a gap), and the k letters at its right, EDGE bey
     texte / t E k s t     letters  . t . e . x . t . e .
                           targets  . t . E . k s t . . .
 
-Equal rows are joined with a count when a tree is learnt. Cost: O(k) a position.
+Equal rows are joined with a count when a tree is learned. Cost: O(k) a position.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
 | regression | least squares to the number of the level, rounded and clipped |
 | majority | the most frequent level |
 
-Columns are centred and divided by their deviation in training; a missing value is the mean of training, a column
+Columns are centered and divided by their deviation in training; a missing value is the mean of training, a column
 without any value is left out. C and gamma of `svm` are chosen on grids by cross-validation over groups of the training
 rows, if they are not given, and so is the L2 penalty, by the likelihood of the rows that are held out; the strongest is
 tried first, until two in a row bring nothing.

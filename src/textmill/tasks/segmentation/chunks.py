@@ -81,7 +81,7 @@ class Chunker(Transformer):
         self.cuts = cuts
 
     def fit(self, X: Any = None, y: object = None) -> Chunker:
-        """Do nothing: nothing is learnt beforehand."""
+        """Do nothing: nothing is learned beforehand."""
         return self
 
     def chunks(self, text: str) -> list[Chunk]:

@@ -8,7 +8,7 @@ so that the best cut is the shortest path through a graph whose arc for a segmen
 
     log n + n_i log(n_i + V) - sum_w f_i(w) log(f_i(w) + 1)
 
-Nothing is learnt beforehand, and there is nothing to set: the number of segments follows from the text. Best for short
+Nothing is learned beforehand, and there is nothing to set: the number of segments follows from the text. Best for short
 texts, where a context of fixed size is too coarse. Units are sentences, or runs of tokens in long texts.
 
 Cost: O(units * tokens). Reference: Utiyama & Isahara (2001), A statistical model for domain-independent text

@@ -53,7 +53,7 @@ _SEGMENT = 3.0  # cost of a segment, whatever its length
 _LEAST, _DOUBT = 4.0, 2.2  # evidence by the root of the number of boundaries, and what a cut without it costs
 _SHARE, _DOUBT_OF_SHARE = 0.14, 1.5  # the same for the evidence in proportion to what is expected
 _WEAKER = 0.52  # cost of having no evidence where others have
-_WHOLE, _STRONG = 0.435, 0.012  # judgement of a text without boundaries, and how it grows with the evidence for some
+_WHOLE, _STRONG = 0.435, 0.012  # judgment of a text without boundaries, and how it grows with the evidence for some
 _SHARED, _ENOUGH = 0.05, 5  # of expected words on both sides, and how many a boundary, from which there is no doubt
 _SHORT, _LONGER, _PROBABLE = 38, 0.27, -0.2  # words of a short segment, cost of longer ones, handicap of the probable
 
@@ -71,7 +71,7 @@ class Granularity:
         most: Coarsest granularity.
         usual: The granularity that is expected.
         weight: Of the distance from what is expected.
-        handicap: Added to every judgement.
+        handicap: Added to every judgment.
     """
 
     name: str
@@ -92,8 +92,8 @@ class Granularity:
         """How little each cut is to be trusted, by its neighbors and its granularity."""
         changes = np.array([_change(a, b) for a, b in pairwise(cuts)])
         unrest = np.array([changes[max(0, i - 1) : i + 1].mean() for i in range(len(cuts))])
-        judgement: Floats = unrest + self.weight * np.log(self.kappas(len(cuts)) / self.usual) ** 2 + self.handicap
-        return judgement
+        judgment: Floats = unrest + self.weight * np.log(self.kappas(len(cuts)) / self.usual) ** 2 + self.handicap
+        return judgment
 
 
 LOCAL = Granularity("local", 4.0, True, 0.7, 5.0, 14.0, 13.3, 0.53, 0.18)
@@ -138,9 +138,9 @@ def _most_stable(ids: Ids, offsets: Ints) -> tuple[Ints, str]:
     longer = max(0.0, float(np.log(len(ids) / (len(probable) + 1) / _SHORT)))
     last = nearest + _LONGER * longer**2 + _PROBABLE
     judged = [LOCAL.judge(local), BROAD.judge(broad), np.array([last])]
-    judgement = np.concatenate(judged) + _doubts(proof)
-    best = int(np.argmin(judgement))
-    if judgement[best] >= _WHOLE + _STRONG * float(proof.strength.max()):
+    judgment = np.concatenate(judged) + _doubts(proof)
+    best = int(np.argmin(judgment))
+    if judgment[best] >= _WHOLE + _STRONG * float(proof.strength.max()):
         return np.zeros(0, np.int64), LOCAL.name
     name = LOCAL.name if best < len(local) else BROAD.name if best < len(cuts) - 1 else "probability"
     return cuts[best], name

@@ -32,7 +32,7 @@ _LINE_END = re.compile(r"[.!?;:\"'”’。！？।)\]]\s*$")
 _LINES_LIKE_SENTENCES = 0.8
 _SENTENCES_A_LINE = 1.5
 _LONGEST, _PIECE = 60, 30  # tokens of a sentence that is kept whole, and of the pieces of others
-_CONTENT = 0.75  # share of tokens above which function words were not recognised
+_CONTENT = 0.75  # share of tokens above which function words were not recognized
 _LITTLE = 0.2  # share of tokens below which a text has too few words to tell which of them are function words
 _PARTS = 10  # of a text, over which function words are spread
 _ENGLISH = 0.25  # share of English function words that only English texts have
@@ -103,7 +103,7 @@ class TokenizedText:
     def content(self, units: Ints) -> tuple[Ids, Ints, int]:
         """Tokens that are no function words, as stems: their numbers, the first in each unit, how many differ.
 
-        Function words are recognised from the text itself, as `Vocabulary(stop_words="auto")` does from a corpus, with
+        Function words are recognized from the text itself, as `Vocabulary(stop_words="auto")` does from a corpus, with
         a unit in the place of a document; in texts too short for that, frequent words that are spread evenly are left
         out. Stems are those of English where the function words are.
         """
@@ -123,7 +123,7 @@ class TokenizedText:
         count = np.bincount(self.ids, minlength=len(self.terms))
         listed = np.fromiter((term in _FUNCTION_WORDS for term in self.terms), bool, len(self.terms))
         english = len(self) > 0 and count[listed].sum() >= _ENGLISH * len(self)
-        dropped = listed if english else self._recognised(units, count)
+        dropped = listed if english else self._recognized(units, count)
         if not english and len(self) and count[~dropped].sum() > _CONTENT * len(self):
             dropped |= self._spread(count)
         if not english and len(self) and count[~dropped].sum() < _LITTLE * len(self):
@@ -134,7 +134,7 @@ class TokenizedText:
             terms = _stems(terms)
         return ~dropped[self.ids], terms
 
-    def _recognised(self, units: Ints, count: Ints) -> Masks:
+    def _recognized(self, units: Ints, count: Ints) -> Masks:
         """Function words by their spread over units."""
         unit = np.repeat(np.arange(len(units) - 1), np.diff(units))
         pairs = np.unique(unit * len(self.terms) + self.ids) % max(1, len(self.terms))

@@ -206,7 +206,7 @@ def fit_joint_space(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> LSA:
-    """Return one space for texts in several languages, learnt from documents that say the same in each.
+    """Return one space for texts in several languages, learned from documents that say the same in each.
 
     >>> pairs = [("red mill", "rote Mühle"), ("red boat", "rotes Boot"), ("old mill", "alte Mühle")] * 2
     >>> model = fit_joint_space(pairs, n_topics=3, min_df=1, max_df=1.0)

@@ -1,7 +1,7 @@
 """Join several transcribers: candidates of all, weighed by a product of their probabilities.
 
     p(y | x) = prod_m p_m(y | x)^w_m / sum over the candidates y' of the same            w_m >= 0
-    minimise  - sum over words of ln sum over right y of p(y | x) + strength |w - 1/M|^2      over development words
+    minimize  - sum over words of ln sum over right y of p(y | x) + strength |w - 1/M|^2      over development words
 
 The candidates of a word are the best outputs of each of M models; a model that did not list one is asked for its score.
 Words none of whose candidates is right say nothing. The problem is small, smooth and convex but for words with several

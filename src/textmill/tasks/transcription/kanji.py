@@ -94,7 +94,7 @@ class KanjiRestorer(Estimator, Model):
         order: Length of the longest n-gram of characters.
         smoothing: That of the n-grams, as in `NGramModel`.
         max_syllables: Largest number of syllables that a kanji may be read as.
-        method: How readings are learnt: "em", or "em+viterbi", whose last step drops unlikely ones.
+        method: How readings are learned: "em", or "em+viterbi", whose last step drops unlikely ones.
         min_probability: With "em+viterbi", readings of a kanji less likely than this are dropped; its best stays.
         max_iter: Iterations at most.
         beam: Largest number of hypotheses at a syllable.
@@ -163,7 +163,7 @@ class KanjiRestorer(Estimator, Model):
                 pairs.append((name, syllables))
         self.skipped_ = len(readings) - len(pairs)
         if not pairs:
-            raise DataError(f"none of {len(readings)} pairs can be learnt from: a kanji needs at least one syllable")
+            raise DataError(f"none of {len(readings)} pairs can be learned from: a kanji needs at least one syllable")
         aligner = StringAligner(
             max_input=1,
             max_output=self.max_syllables,

@@ -3,7 +3,7 @@
     p(labels | word) = exp(sum_t [ tests of letter t . w[label_t] + v[letters t-1, t][labels t-1, t] + b[labels] ]) / Z
 
 The labels of a letter are what it was aligned with: chunks of up to `max_output` symbols, the empty one included. Tests
-are the stretches of up to `longest` letters within `window` of a letter. Labellings that write the same output are
+are the stretches of up to `longest` letters within `window` of a letter. Labelings that write the same output are
 added up. As a letter has a handful of labels, not all there are, this takes a hundredth of the time of `sequence.CRF`
 on the same labels; see native/tasks/letters.h.
 
@@ -64,7 +64,7 @@ class LetterCRF(Estimator, Model):
         letters_: Letters, (letters,).
         symbols_: Output symbols, (symbols,).
         trace_: Objective of each visit of all words.
-        unaligned_: Numbers of the training pairs that have no alignment, and so were not learnt from.
+        unaligned_: Numbers of the training pairs that have no alignment, and so were not learned from.
         text_output_: Whether outputs are strings, not lists of symbols.
 
     >>> words, sounds = ["tax", "at", "axe", "exit", "tee"], ["taks", "at", "aks", "eksit", "ti"]
@@ -245,7 +245,7 @@ class LetterCRF(Estimator, Model):
         return scores
 
     def score_samples(self, X: Iterable[Symbols], y: Iterable[Symbols]) -> Floats:
-        """ln p(output | word) over all labellings; -inf where there is none.
+        """ln p(output | word) over all labelings; -inf where there is none.
 
         >>> crf = LetterCRF().fit(["ab", "ba", "aa"], ["AB", "BA", "A"])
         >>> best = crf.predict_best(["aba"], k=1)[0][0]

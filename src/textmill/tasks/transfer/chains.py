@@ -1,4 +1,4 @@
-"""How the parameters of a transfer are learnt: chains of draws, or the ascent of an objective.
+"""How the parameters of a transfer are learned: chains of draws, or the ascent of an objective.
 
     gibbs         T ~ p(T | S, Xi, Lam), exactly;  Xi ~ Dirichlet(prior + counts);  in the full model Lam likewise
     collapsed     Xi and Lam integrated out, one sentence after the other

@@ -1,6 +1,6 @@
 """How near imputed trees are to right ones, and how much like the target language their words look.
 
-Counts of trees in pairs: exact match, labelled brackets over the words of each tree. A bracket is the words below it in
+Counts of trees in pairs: exact match, labeled brackets over the words of each tree. A bracket is the words below it in
 their order and its label, since trees of one sentence may order words in different ways.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["TransferScores", "evaluate", "fringe_perplexity"]
 
 @dataclass(frozen=True)
 class TransferScores:
-    """Exact match of trees, and labelled brackets."""
+    """Exact match of trees, and labeled brackets."""
 
     exact_match: float
     brackets: BracketCounts

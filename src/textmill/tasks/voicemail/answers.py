@@ -1,6 +1,6 @@
 """What was found in a message: the caller, numbers with their digits, and numbers to call put together.
 
-A number is often said twice, and a recogniser or a slip of the tongue may spoil one of the two. Numbers of one message
+A number is often said twice, and a recognizer or a slip of the tongue may spoil one of the two. Numbers of one message
 that differ in few digits, or of which one is the end of the other, are taken for one number:
 
     five five five one two one two ... five five one two one two      the second lacks a digit: 5551212

@@ -4,7 +4,7 @@
 
 Both are classifications into small numbers, since callers come to the point: nearly all begin within the first seven
 words. The same trees serve for whole phrases ("this is Pat Caller") and for names alone; only the spans they learn from
-differ. The trees see a closed list of words, so a recogniser that garbles names leaves them little to lose.
+differ. The trees see a closed list of words, so a recognizer that garbles names leaves them little to lose.
 
 Cost: O(height of a tree) per question. Reference: Jansche & Abney (2002).
 """
@@ -133,7 +133,7 @@ class CallerTrees:
         """Learn from messages and the spans of their callers; None for a message without one.
 
         Threshold and confidence of pruning that are None are those of the greatest F on messages that trees did not
-        see; so are the starts at which lengths are learnt, with `predicted_starts`.
+        see; so are the starts at which lengths are learned, with `predicted_starts`.
         """
         trainer = _Trainer(locale, texts, spans, tree)
         chosen = [trainer.try_out(confidence, threshold, predicted_starts, joint) for confidence in confidences(tree)]

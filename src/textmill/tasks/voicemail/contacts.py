@@ -3,8 +3,8 @@
     P(contact) proportional to prior * P(name | contact) P(number | contact) P(other evidence | contact)
 
 A name is compared with those of the list by sound, and by a measure of `strings` that forgives other spellings, a
-recogniser's above all; a number counts if its last digits agree. Anything else that names contacts with scores (the
-station that the exchange reports, a voice that is recognised) takes part in the same way. What nothing speaks for is
+recognizer's above all; a number counts if its last digits agree. Anything else that names contacts with scores (the
+station that the exchange reports, a voice that is recognized) takes part in the same way. What nothing speaks for is
 left out.
 
 Cost: one search in the list per message. Reference: Jansche & Abney (2002), outlook; Fellegi & Sunter (1969).

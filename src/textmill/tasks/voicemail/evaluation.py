@@ -5,7 +5,7 @@
     name containment   the caller's phrase has the whole name in it
 
 Messages that are empty or have no caller stay in: a proposal there is wrong. Strict figures and those of containment
-differ much on the output of a recogniser; both are given, with intervals over messages. `grammar_figures` says how many
+differ much on the output of a recognizer; both are given, with intervals over messages. `grammar_figures` says how many
 candidates the number grammar proposes for each number there is, and how many numbers it misses.
 
 Cost: one pass, and the draws of the bootstrap. Reference: Jansche & Abney (2002), tables 1 to 5.

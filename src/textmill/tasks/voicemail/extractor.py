@@ -4,7 +4,7 @@
     numbers        candidates of the number grammar (numbers.py), judged by a tree (candidates.py)
 
 The model carries its word lists and is small enough to be read: `rules` prints each tree. Nothing depends on capital
-letters, which a recogniser does not write. Partial transcripts are messages like others: what was said so far is used.
+letters, which a recognizer does not write. Partial transcripts are messages like others: what was said so far is used.
 
 Cost: linear in the words; native and threaded. Reference: Jansche & Abney (2002), Information extraction from voicemail
 transcripts, EMNLP.
@@ -45,7 +45,7 @@ class VoicemailExtractor(Estimator, Model):
         locale: Words of the locale: "us", "gb", or the path of a TOML file.
         skip_fillers: Whether "uh" and "um" inside of numbers are passed over.
         joint: Whether start and length are chosen together; else the best start, then the best length.
-        predicted_starts: Whether lengths are learnt at starts that trees of other messages predict, not at gold ones.
+        predicted_starts: Whether lengths are learned at starts that trees of other messages predict, not at gold ones.
         threshold: Least probability of a caller or a name; None to choose the one of the greatest F.
         number_threshold: Least probability of a number; None to choose the one of the greatest F.
         without: Families of features that the tree of numbers must do without, see `FAMILIES`.
@@ -121,10 +121,10 @@ class VoicemailExtractor(Estimator, Model):
         locale = read_locale(self.locale)
         texts = message_texts(messages)
         tree = CategoricalTree(min_cases=self.min_cases, confidence=self.confidence, n_jobs=self.n_jobs)
-        learnt = {}
+        learned = {}
         for kind in ("caller", "name"):
             spans = [None if (span := getattr(message, kind)) is None else span[:2] for message in messages]
-            learnt[kind] = CallerTrees.learn(
+            learned[kind] = CallerTrees.learn(
                 locale,
                 texts,
                 spans,
@@ -142,7 +142,7 @@ class VoicemailExtractor(Estimator, Model):
             without=self.without,
             tree=tree,
         )
-        phrases, names = learnt["caller"], learnt["name"]
+        phrases, names = learned["caller"], learned["name"]
         self.caller_start_, self.caller_length_ = phrases.start, phrases.length
         self.name_start_, self.name_length_ = names.start, names.length
         self.number_ = numbers

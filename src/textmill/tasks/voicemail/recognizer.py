@@ -1,4 +1,4 @@
-"""A recogniser's errors on marked messages, at a word error rate of your choice.
+"""A recognizer's errors on marked messages, at a word error rate of your choice.
 
     e(w) = r m(w)        m = 3 for names, 0.01 for words of numbers, 1 for others; r such that the mean of e is the rate
 
@@ -8,7 +8,7 @@ the same beginning. Spans move with their words; a span of which nothing is left
 keep its capital, so that the mark-up still says where the name was; extraction does not look at capitals.
 
 Message i of a seed has the same errors whatever stands before it. Cost: one pass.
-Reference: Jansche & Abney (2002), section on recogniser output; Bacchiani (2001) for the task.
+Reference: Jansche & Abney (2002), section on recognizer output; Bacchiani (2001) for the task.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SUBSTITUTED, DELETED = 0.65, 0.20  # the rest is inserted
 class RecognizerChannel:
     """Garbles messages.
 
-    `word_error_rate`: share of words with an error. `vocabulary`: texts whose words the recogniser knows; None for the
+    `word_error_rate`: share of words with an error. `vocabulary`: texts whose words the recognizer knows; None for the
     words of the messages themselves.
 
     >>> from textmill.tasks.voicemail import parse_message
@@ -57,7 +57,7 @@ class RecognizerChannel:
             self._learn(vocabulary)
 
     def garble(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """Messages as the recogniser would write them."""
+        """Messages as the recognizer would write them."""
         every = list(messages)
         if self._codes is None:
             self._learn(message.text for message in every)
@@ -77,7 +77,7 @@ class RecognizerChannel:
         for word in self._spoken:  # errors do not make up numbers
             counts.pop(word, None)
         if not counts:
-            raise DataError("the recogniser's vocabulary is empty; give texts with words")
+            raise DataError("the recognizer's vocabulary is empty; give texts with words")
         self._words = sorted(counts)
         total = 0
         for word in self._words:

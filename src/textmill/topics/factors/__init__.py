@@ -2,7 +2,7 @@
 
 nmf           non-negative factors, Euclidean and Kullback-Leibler
 plsa          probabilistic latent semantic analysis
-pca           principal components, centred without being made dense
+pca           principal components, centered without being made dense
 mixture       documents of one topic each
 em            documents as mixtures of topics, by EM: folding in and learning
 nonnegative   how NMF and PLSA learn, at once or from a stream

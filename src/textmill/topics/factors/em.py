@@ -1,4 +1,4 @@
-"""Documents as mixtures of topics: inferred for fixed topics, and learnt together with them, both by EM.
+"""Documents as mixtures of topics: inferred for fixed topics, and learned together with them, both by EM.
 
     p_dw = sum_t theta_dt phi_wt          theta_d: mixture of document d, phi_.t: words of topic t; both sum to 1
     L    = sum_dw n_dw log p_dw + sum_dt prior_t log theta_dt
@@ -51,7 +51,7 @@ _STEP_GROWTH = 4.0  # of the longest extrapolation that is tried
 class Mixtures:
     """Mixtures of documents, one entry each: theta (n, k), log_likelihood, gap, n_iter.
 
-    trace (n, iterations), if asked for, holds what was maximised at each point that was kept, NaN after the last.
+    trace (n, iterations), if asked for, holds what was maximized at each point that was kept, NaN after the last.
     """
 
     theta: Floats

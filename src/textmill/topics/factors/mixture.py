@@ -1,4 +1,4 @@
-"""Multinomial mixture: every document has one topic, learnt by EM.
+"""Multinomial mixture: every document has one topic, learned by EM.
 
     P(d)      = sum_t theta_t prod_w phi_tw^n_dw
     P(t | d)  = theta_t prod_w phi_tw^n_dw / P(d)                         E

@@ -1,4 +1,4 @@
-"""Non-negative matrix factorisation: documents as sums of topics, nothing ever subtracted.
+"""Non-negative matrix factorization: documents as sums of topics, nothing ever subtracted.
 
     X ~ H W^T, H (n, k) >= 0, W (V, k) >= 0          X: documents x terms, sparse, never made dense
 
@@ -10,7 +10,7 @@ kl, then W likewise. method="fast" descends on one coordinate at a time for the 
 native/topics/factors.h), and for kl takes extrapolated EM steps, since the kl factors with W = P(w|z), H = n_d P(z|d)
 are those of probabilistic latent semantic analysis (em.py). Both never raise the loss.
 
-Streams are learnt chunk by chunk (`chunk_size`, `partial_fit`): H of the chunk with W fixed, then W from sums that
+Streams are learned chunk by chunk (`chunk_size`, `partial_fit`): H of the chunk with W fixed, then W from sums that
 remember all chunks, the older the less: sum H^T H and sum X^T H (Euclidean), expected counts (kl). Memory: O(V k).
 The scale of a topic is arbitrary: rows of `components_` sum to 1, the weights of documents carry the rest.
 
@@ -53,7 +53,7 @@ _TINY = 1e-12
 
 
 class NMF(NonNegativeModel):
-    """Factorise documents x terms into non-negative topics.
+    """Factorize documents x terms into non-negative topics.
 
     Parameters:
         n_topics: Number of topics, k.

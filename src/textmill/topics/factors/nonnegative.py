@@ -72,7 +72,7 @@ class NonNegativeModel(TopicModel):
         self._check()
         self._check_swallowed()
         if cluster is not None and self.chunk_size is not None:
-            raise DataError("chunks are learnt one after the other, on one machine; leave out chunk_size or cluster")
+            raise DataError("chunks are learned one after the other, on one machine; leave out chunk_size or cluster")
         self._start(X)
         if self.chunk_size is None:
             with connect(cluster) as workers:

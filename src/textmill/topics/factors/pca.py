@@ -1,10 +1,10 @@
-"""Principal components of sparse documents, centred without ever being made dense.
+"""Principal components of sparse documents, centered without ever being made dense.
 
     C = (X - 1 mu^T)^T (X - 1 mu^T) / (n - 1) = Q diag(lambda) Q^T          X: documents x terms, mu: means of terms
 
     (X - 1 mu^T) D   = X D - 1 (mu^T D)                (X - 1 mu^T)^T D = X^T D - mu (1^T D)
 
-Products with the centred matrix are products with the sparse one and a correction of rank one, so neither it (n x m)
+Products with the centered matrix are products with the sparse one and a correction of rank one, so neither it (n x m)
 nor C (m x m) is formed. The components are the right singular vectors, lambda = s^2 / (n - 1).
 
     lanczos     singular vectors to machine precision; a pass over a stream for each of O(k) products
@@ -189,13 +189,13 @@ class PCA(TopicModel):
 
     def _decompose(self, operator: Operator, method: str) -> None:
         """Find the components of all documents, whose mean is known."""
-        centred = _centred(operator, self.mean_)
-        rank = min(self.n_topics, min(centred.shape))
+        centered = _centered(operator, self.mean_)
+        rank = min(self.n_topics, min(centered.shape))
         seed = seed_of(self.random_state)
         if method == "krylov":
-            self._take(*block_krylov(centred, rank, self.oversampling, self.power_iterations, seed))
+            self._take(*block_krylov(centered, rank, self.oversampling, self.power_iterations, seed))
         else:
-            self._take(*_lanczos(centred, rank, seed))
+            self._take(*_lanczos(centered, rank, seed))
         self._drop_reserve()
 
     def partial_fit(self, X: Any, y: object = None) -> PCA:
@@ -352,7 +352,7 @@ class PCA(TopicModel):
             X = widened(X, len(self.mean_))
         before = self.documents_
         old, mean = self._count(X)
-        self._merge_rows(_centred(as_operator(X, n_jobs=self.n_jobs), mean), before, X.shape[0], old, mean)
+        self._merge_rows(_centered(as_operator(X, n_jobs=self.n_jobs), mean), before, X.shape[0], old, mean)
 
     def _absorb(self, rows: Operator, n: int, mean: Floats, scatter: float) -> None:
         """Add a model: rows that have its scatter."""
@@ -402,7 +402,7 @@ def _float(X: sparse.csr_matrix) -> sparse.csr_matrix:
     return X if X.dtype in (np.float64, np.float32, np.int32) else X.astype(np.float64)
 
 
-def _centred(X: Operator, mean: Floats) -> Operator:
+def _centered(X: Operator, mean: Floats) -> Operator:
     return Operator(
         X.shape,
         lambda D: X.times(D) - mean @ D,

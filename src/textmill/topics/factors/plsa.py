@@ -6,10 +6,10 @@
                                                         P(z|d) ~ sum_w n_dw P(z|d,w)
 
 The posterior is never stored: its sums are products on the non-zeros (em.py). At a fixed point W = P(w|z),
-H = n_d P(z|d) is one of non-negative factorisation with the Kullback-Leibler loss, and the losses are equal. New
+H = n_d P(z|d) is one of non-negative factorization with the Kullback-Leibler loss, and the losses are equal. New
 documents are folded in: EM for P(z|d) with P(w|z) fixed. Against overfitting: a temper below 1, `smoothing`, or
 documents held out, with whose likelihood EM stops in time or, with `cooling`, lowers the temper before it does
-(tempered EM). A stream is learnt chunk by chunk (`chunk_size`, `partial_fit`), by online EM, in memory that does not
+(tempered EM). A stream is learned chunk by chunk (`chunk_size`, `partial_fit`), by online EM, in memory that does not
 depend on its length.
 
 Cost: O(non-zeros x topics) a step. Reference: Hofmann (2001), Unsupervised learning by probabilistic latent semantic
@@ -195,13 +195,13 @@ class PLSA(NonNegativeModel):
             raise DataError("held_out belongs to learning from all at once; leave out chunk_size, or held_out")
 
     def _fit_all(self, X: Rows) -> None:
-        learnt, watch = X, None
+        learned, watch = X, None
         self.temper_ = float(self.temper)
         if self.held_out:
-            learnt, watch = self._watched(X.matrix())
-        theta, phi = start_factors(learnt, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)
+            learned, watch = self._watched(X.matrix())
+        theta, phi = start_factors(learned, self.n_topics, self.init, seed_of(self.random_state), self.n_jobs)
         theta, phi, trace, self.converged_ = learn(
-            learnt,
+            learned,
             theta,
             phi,
             max_iter=self.max_iter or self.usual_max_iter,
@@ -214,9 +214,9 @@ class PLSA(NonNegativeModel):
         )
         if watch is not None and watch.best is not None:
             phi, self.temper_ = watch.best
-            theta = fold_in(learnt.matrix(), phi, temper=self.temper_, n_jobs=self.n_jobs).theta
+            theta = fold_in(learned.matrix(), phi, temper=self.temper_, n_jobs=self.n_jobs).theta
         self.components_ = np.ascontiguousarray(phi.T)
-        self.topic_counts_ = learnt.lengths @ theta
+        self.topic_counts_ = learned.lengths @ theta
         self.trace_, self.n_iter_ = np.array(trace), len(trace) - 1
         self.documents_ = X.shape[0]
 

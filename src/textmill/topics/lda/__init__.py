@@ -9,7 +9,7 @@ schedule      how much of an update is new
 sampling      Gibbs, CVB0: learning from all documents at once
 gibbs         sampling the topics of tokens, collapsed and not
 cvb0          the same expression without sampling
-priors        alpha and eta, given or learnt
+priors        alpha and eta, given or learned
 weighting     tokens that count more or less than one
 perplexity    how well documents are predicted
 evidence      the probability of documents, from left to right

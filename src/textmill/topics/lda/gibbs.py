@@ -6,7 +6,7 @@
 J_dt, K_wt, K_t count the tokens of topic t in document d, of word w, and in all; collapsed, token i itself is left out.
 What comes out are means over the sweeps after `burn_in`, every `thin`-th of one chain: of K, and of the mixtures
 (J_dt + alpha_t) / (J_d + sum alpha). Chains cannot be averaged (topics have no order), so of several the one with the
-best log P(w, z) is taken. alpha can be learnt (Minka's fixed point), eta can tell topics apart beforehand (guided
+best log P(w, z) is taken. alpha can be learned (Minka's fixed point), eta can tell topics apart beforehand (guided
 topics), tokens can weigh more or less than one.
 
 The corpus is cut into cells that share no word and no document (native/topics/gibbs.h), as the corpus alone decides:
@@ -59,7 +59,7 @@ class Sampled:
     """The topics of a sampler.
 
     counts (m, k), the expected tokens of each term in each topic, and theta (n, k), the mixtures, are means over the
-    chain; alpha (k,) is the prior, learnt or given; joint holds log P(w, z) after the sweeps `joint_at`; assignments
+    chain; alpha (k,) is the prior, learned or given; joint holds log P(w, z) after the sweeps `joint_at`; assignments
     are the topics of the last sweep, document by document, the tokens of a document by term; chain is the number of
     the chain that was chosen.
     """
@@ -94,7 +94,7 @@ def sample_topics(
 ) -> Sampled:
     """Return topics of bags of whole counts (documents x terms), sampled.
 
-    alpha is a number, (k,), "symmetric" (1 / k), "asymmetric" or "auto" (learnt from 1 / k; `learn_alpha` learns from
+    alpha is a number, (k,), "symmetric" (1 / k), "asymmetric" or "auto" (learned from 1 / k; `learn_alpha` learns from
     others), eta a number (1 / k by default), (m,) or (k, m). `burn_in` is half of the sweeps by default. `weights` says
     what a token counts: "idf", "pmi" (either with the numbers of `term_weights`: a pair), or a number a term. `start`
     goes on from earlier work: assignments of these documents, or counts (m, k) of others, which stay and to which these

@@ -2,7 +2,7 @@
 
     for each update of `update_every` chunks (algorithm 4.3, kappa x P of them for P workers):
         send the topics to the workers; each gives chi of its chunks; their sum, in the order of the chunks, is chi_new
-        chi <- blend of chi and chi_new (schedule.py);  alpha, eta <- a Newton step each, if they are learnt
+        chi <- blend of chi and chi_new (schedule.py);  alpha, eta <- a Newton step each, if they are learned
 
 On a cluster the chunks of many passes are made once and kept where they were made; an update of one chunk is made in
 this process. An update by the whole corpus takes the place of chi: batch. The sum depends on the chunks only, so the

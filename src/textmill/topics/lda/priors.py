@@ -1,14 +1,14 @@
-"""Dirichlet priors of topics in documents (alpha) and of words in topics (eta): given, or learnt.
+"""Dirichlet priors of topics in documents (alpha) and of words in topics (eta): given, or learned.
 
     symmetric     alpha_t = 1 / k
     asymmetric    alpha_t ~ 1 / (t + sqrt k), t = 0, 1, ..., with sum 1
-    auto          maximises sum_d E log p(theta_d | alpha) by Newton steps, with D documents:
+    auto          maximizes sum_d E log p(theta_d | alpha) by Newton steps, with D documents:
                       g_t = D (psi(sum alpha) - psi(alpha_t)) + sum_d E log theta_dt
                       h_t = -D psi'(alpha_t)      z = D psi'(sum alpha)
                       c   = (sum g/h) / (1/z + sum 1/h)        step_t = -(g_t - c) / h_t
 
     eta           a number, one per word, or one per topic and word (guided topics); "auto" learns the number that
-                  maximises sum_t E log p(beta_t | eta), by Newton steps
+                  maximizes sum_t E log p(beta_t | eta), by Newton steps
 
 Only sum_d E log theta_d, k numbers, is needed of the documents. A step is taken times the blending factor of the
 update and halved until no number is 0 or below. References: Minka (2000), Estimating a Dirichlet distribution; Wallach,

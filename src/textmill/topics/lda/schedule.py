@@ -3,7 +3,7 @@
     chi <- (1 - rho) (N / n1) chi + rho (N / n2) chi_new         chi stands for n1 documents, chi_new for n2, then for N
 
     rho_t = (offset + t)^-decay             t: updates done; offset 1 and decay 0.5 are the schedule of the paper
-    rho   = 1 - 0.5^(n2 / half_life)        a stream that changes: what was learnt weighs half after half_life documents
+    rho   = 1 - 0.5^(n2 / half_life)        a stream that changes: half_life documents later it weighs half
 
 rho = n2 / (n1 + n2), N = n1 + n2 is plain addition; decay 1 is close to that. N is the number of documents where it is
 known (given, or counted in the first pass), and for an endless stream the number seen; of a forgetting model it is

@@ -3,14 +3,14 @@
     direct     (eq. 3.2)        SVD_k of [g U1 S1, U2 S2]
     eigen      (eq. 3.1)        eigenvectors of [g U1 S1, U2 S2] [g U1 S1, U2 S2]^T; m x m, for checks only
     merge_qr   (algorithm 3.1)  Q, R = QR([g U1 S1, U2 S2]); SVD_k of R; U = Q U_R
-    merge      (algorithm 3.2)  only what is new in U2 is orthonormalised:
+    merge      (algorithm 3.2)  only what is new in U2 is orthonormalized:
 
         Z      = U1^T U2
         U2     = U1 Z + U' R                 U' orthonormal, orthogonal to U1
         K S _  = SVD_k of [g S1, Z S2; 0, R S2]
         U      = U1 K1 + U' K2
 
-Written that way, 3.2 has a trap: where U2 lies almost in the span of U1, U2 - U1 Z is rounding noise, and normalised
+Written that way, 3.2 has a trap: where U2 lies almost in the span of U1, U2 - U1 Z is rounding noise, and normalized
 noise is not orthogonal to U1. `merge` goes by the principal angles between the two spaces instead. With
 I - Z^T Z = W diag(sin^2 t) W^T, a direction of U2 whose angle t is not small gives a column of U' by scaling,
 
@@ -18,7 +18,7 @@ I - Z^T Z = W diag(sin^2 t) W^T, a direction of U2 whose angle t is not small gi
 
 which is never formed: U = U1 (K1 - Z T K2) + U2 T K2 with T = W' / sin t. A direction of small angle is formed,
 projected away from all others twice ("twice is enough"), and dropped if less than 1e-10 of it is left; so the rank
-cannot grow by noise. Probes of U^T U - I watch over the whole stream; beyond 2e-13 U is orthonormalised again.
+cannot grow by noise. Probes of U^T U - I watch over the whole stream; beyond 2e-13 U is orthonormalized again.
 
 Where singular values are equal on both sides of the cut, what the first model holds stays.
 
@@ -42,9 +42,9 @@ from textmill.topics.decomposition import EPS, Decomposition, blas_threads, cut,
 __all__ = ["direct", "eigen", "merge", "merge_qr"]
 
 
-SMALL_ANGLE = 0.005  # sin^2 t below which a direction is orthogonalised with care: scaling costs 1/sin^2 of precision
+SMALL_ANGLE = 0.005  # sin^2 t below which a direction is orthogonalized with care: scaling costs 1/sin^2 of precision
 NOTHING_LEFT = 1e-10  # length below which what is left of a direction is rounding noise
-DRIFT = 2e-13  # of U^T U - I, beyond which U is orthonormalised again
+DRIFT = 2e-13  # of U^T U - I, beyond which U is orthonormalized again
 TIE = 1e-13  # of s_1: difference of singular values that are equal but for rounding
 TILE = 4096  # rows of U rotated at a time
 
@@ -173,7 +173,7 @@ def _near_directions(U1: Floats, U2: Floats, Z: Floats, T: Floats, W: Floats) ->
     unpermuted = np.empty_like(R[:left])
     unpermuted[:, order] = R[:left]
     N = N[:, :left]
-    if left:  # what QR normalised most may lean on U1 again
+    if left:  # what QR normalized most may lean on U1 again
         in_1 = U1.T @ N
         in_far = T.T @ (U2.T @ N - Z.T @ in_1)
         N = orthonormal(N - U1 @ (in_1 - Z @ (T @ in_far)) - U2 @ (T @ in_far))
@@ -218,7 +218,7 @@ def _finished(
 
 
 def _watched(decomposition: Decomposition) -> Decomposition:
-    """The same, orthonormalised again if probes show that U has drifted."""
+    """The same, orthonormalized again if probes show that U has drifted."""
     probes = _probes(decomposition.rank)
     if not decomposition.rank or np.abs(decomposition.U.T @ (decomposition.U @ probes) - probes).max() <= DRIFT:
         return decomposition

@@ -411,7 +411,7 @@ class _Run:
         return replace(decomposition, upper=np.minimum(ceiling, decomposition.s**2 + decomposition.discarded))
 
     def two_pass(self, steps: int, krylov: bool, seed: int) -> Decomposition:
-        """Algorithm 3.5, orthonormalised after every product."""
+        """Algorithm 3.5, orthonormalized after every product."""
         sketched = self._sum(_sketch_of_job, self.rank, seed, self.threads)
         width = min(self.rank, sketched.documents, len(sketched.value))
         if not width or not sketched.energy:

@@ -67,7 +67,7 @@ async function browse(values, go) {
 
 async function article(values, contents) {
   const id = values.get("id");
-  const [found, judged] = await Promise.all([get("/article", { id, k: values.get("k") ?? 10 }), get("/articles/judgements", { id })]);
+  const [found, judged] = await Promise.all([get("/article", { id, k: values.get("k") ?? 10 }), get("/articles/judgments", { id })]);
   const held = contents.collection ? await Promise.all([get("/articles/text", { id }), get("/articles/mixtures", { id })]).catch(() => null) : null;
   const grades = new Map(judged.map((one) => [`${one.method}\n${one.neighbor}`, one.grade]));
   const judge = (method) => (one) => contents.read_only ? null : form(id, method.name, one, grades.get(`${method.name}\n${one.id}`));
@@ -79,7 +79,7 @@ async function article(values, contents) {
   };
 }
 
-// Lists that follow the judgements: towards what is relevant, away from what is not.
+// Lists that follow the judgments: towards what is relevant, away from what is not.
 function again(id) {
   const results = h("div", { class: "feedback" });
   const look = async () => {
@@ -92,7 +92,7 @@ function again(id) {
       say(`not found: ${fault.message}`);
     }
   };
-  return [h("p", {}, h("button", { type: "button", class: "again", onclick: look }, "Search again with the judgements")), results];
+  return [h("p", {}, h("button", { type: "button", class: "again", onclick: look }, "Search again with the judgments")), results];
 }
 
 // People whose own articles are near: who could review this one.
@@ -126,10 +126,10 @@ function form(id, method, neighbor, grade) {
   async function store(value) {
     const next = now === value ? null : value;
     try {
-      await send("PUT", "/articles/judgements", { id, neighbor: neighbor.id, method, grade: next });
+      await send("PUT", "/articles/judgments", { id, neighbor: neighbor.id, method, grade: next });
       now = next;
       buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(GRADES[i][0] === now)));
-      say(next === null ? "judgement taken back" : "stored");
+      say(next === null ? "judgment taken back" : "stored");
     } catch (fault) {
       say(`not stored: ${fault.message}`);
     }

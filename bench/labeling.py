@@ -1,11 +1,11 @@
-"""Labelling raw columns with a trained CRF: textmill, Wapiti and CRFsuite on six problems, one thread.
+"""Labeling raw columns with a trained CRF: textmill, Wapiti and CRFsuite on six problems, one thread.
 
-TEXTMILL_DATA=... python -m bench labelling [--quick]
+TEXTMILL_DATA=... python -m bench labeling [--quick]
 
 Every tool is trained briefly on half of the sequences of a problem (bench/_crf_problems.py) and labels the other half.
 Textmill and Wapiti begin with columns and make the tests of the same patterns themselves; CRFsuite has no patterns, so
-it is given the tests ready made, outside the clock: its time is that of labelling alone. Times are of the processor.
-Quality is the share of tokens labelled right; training differs in its length, so it says only that the models are real.
+it is given the tests ready made, outside the clock: its time is that of labeling alone. Times are of the processor.
+Quality is the share of tokens labeled right; training differs in its length, so it says only that the models are real.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ITERATIONS = 20
 
 def jobs(options: Options) -> list[Job]:
     """All comparisons."""
-    return [job for name in SETS for job in _Labelling(name, options).jobs()]
+    return [job for name in SETS for job in _Labeling(name, options).jobs()]
 
 
-class _Labelling:
+class _Labeling:
     """One problem: half of it to learn from, half to label; tools are trained when first asked for."""
 
     def __init__(self, name: str, options: Options) -> None:
@@ -44,7 +44,7 @@ class _Labelling:
         ]
         return [
             Job(self.name, lambda: self.ours(), functools.partial(_call, side), peer,
-                functools.partial(self.quality, side), figure="processor", bar=bar, claim="labelling",
+                functools.partial(self.quality, side), figure="processor", bar=bar, claim="labeling",
                 prepare=functools.partial(self.train, side))
             for peer, side, bar in sides
         ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Nearest neighbours from the definition: all scores in double precision, sorted; ties by position."""
+"""Nearest neighbors from the definition: all scores in double precision, sorted; ties by position."""
 
 from __future__ import annotations
 
