@@ -24,7 +24,7 @@ LINES = [
 def run(*arguments: object) -> str:
     result = RUN.invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    return result.output
+    return result.stdout
 
 
 def table(output: str) -> list[dict[str, str]]:

@@ -131,7 +131,8 @@ def test_the_suffix_of_a_figure_is_told_before_the_input_is_opened(
 
 
 def test_models_without_a_training_curve_say_so_first(capsys: pytest.CaptureFixture[str]) -> None:
-    code, errors = said(capsys, "topics", "train", "nowhere.jsonl", "-o", "m.mill", "--plot", "curve.png")
+    training = ["topics", "train", "nowhere.jsonl", "--kind", "lsa", "-o", "m.mill"]
+    code, errors = said(capsys, *training, "--plot", "curve.png")
     assert (code, errors.count("\n")) == (1, 1)
     assert "--kind lsa has no training curve" in errors
 
@@ -197,3 +198,20 @@ def test_a_failed_command_leaves_no_header_to_those_who_call_the_commands_themse
     app(["info"], standalone_mode=False)
     assert "digits\textension" not in capsys.readouterr().out
     assert not _tables._waiting
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "fault"),
+    [
+        ("language detect", 0, "the document has no words (the file is empty)"),
+        ("readability score", 1, "there are no texts; pass at least one"),
+    ],
+)
+def test_documents_without_a_word_are_told_once(
+    command: str, code: int, fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    with pytest.raises(SystemExit) as left:
+        main([*command.split(), str(empty)])
+    assert (left.value.code, capsys.readouterr().err) == (code, f"textmill: {empty}: {fault}\n")

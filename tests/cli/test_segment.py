@@ -11,6 +11,7 @@ from textmill.cli.app import app
 from textmill.corpus import write_choi
 
 MILL, SKY = "The mill wheel grinds grain. ", "A planet orbits its star. "
+SHIP = "The ship sails the sea. "
 TEXT = MILL * 8 + SKY * 8
 
 
@@ -110,11 +111,12 @@ def test_the_tree_of_cuts_goes_from_the_weakest_boundary_to_the_strongest(run, t
 
 
 def test_a_background_model_of_other_texts_is_mixed_in(run, tmp_path):
-    lines = "\n".join([MILL, SKY, "The ship sails the sea. "] * 5)
+    lines = "\n".join([MILL, SKY, SHIP] * 5)
     (tmp_path / "docs.txt").write_text(lines)
     trained = ["topics", "train", "docs.txt", "--lines", "--kind", "lsa", "--topics", "2", "-o", "space.mill"]
     assert CliRunner().invoke(app, trained).exit_code == 0
-    common = ["text", "volume.txt", "--method", "lsitiling", "--to", "json", "--gaps"]
+    (tmp_path / "turns.txt").write_text((MILL + SKY + MILL + SHIP) * 4 + (SKY + SKY + MILL + SHIP) * 4 + SKY * 6)
+    common = ["text", "turns.txt", "--method", "lsitiling", "--to", "json", "--gaps"]
     plain, mixed, alone = (
         json.loads(run(*common, *more).stdout)["gaps"]
         for more in ([], ["--background", "space.mill"], ["--background", "space.mill", "--background-weight", "1"])

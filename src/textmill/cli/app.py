@@ -41,6 +41,7 @@ _INTERRUPTED = 130
 _CLOSED_PIPE = 141  # what a shell reports of a program that SIGPIPE has ended
 _interrupted: list[Warning] = []  # warnings of training loops that Ctrl-C has ended
 _arguments: list[str] = []  # of the command that runs
+_empty: list[str] = []  # what is said of documents without a word, unless the command fails and says why itself
 
 
 class Jobs(LazyGroup):
@@ -103,7 +104,9 @@ def options(
     def note(message: Warning | str, *_: Any, **__: Any) -> None:
         if isinstance(message, progress.TrainingInterrupted):
             _interrupted.append(message)
-        if not quiet:
+        if isinstance(message, _empty_documents()):
+            _empty.append(str(message))
+        elif not quiet:
             typer.echo(f"textmill: {_worded(str(message))}", err=True)
 
     warnings.showwarning = note
@@ -117,6 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with its exit code."""
     arguments = [_decoded(argument) for argument in (sys.argv[1:] if arguments is None else arguments)]
     _interrupted.clear()
+    _empty.clear()
     _arguments[:] = arguments
     _end_tables(failed=True)  # what an earlier command in this process has left
     try:
@@ -124,6 +128,8 @@ def main(arguments: list[str] | None = None) -> None:
         code = app(arguments, prog_name="textmill", standalone_mode=False)
         _end_tables(failed=False)
         sys.stdout.flush()
+        for said in _empty:
+            typer.echo(f"textmill: {_worded(said)}", err=True)
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except SystemExit as left:
@@ -137,6 +143,12 @@ def main(arguments: list[str] | None = None) -> None:
     if _interrupted and not code:  # a training loop was ended by Ctrl-C: what it had is saved
         code = _INTERRUPTED
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _empty_documents() -> tuple[type[Warning], ...]:
+    """The warning of documents without a word; a command that has read none has not imported it."""
+    streams = sys.modules.get("textmill.corpus.streams")
+    return () if streams is None else (streams.EmptyDocuments,)
 
 
 def _end_tables(failed: bool) -> None:
