@@ -1,16 +1,21 @@
-"""Tables of chapter 5: segmenters on texts put together from passages, and on those of Choi."""
+"""Tables of chapter 5: segmenters on texts put together from passages, and on those of Choi; neighbors of chapter 6."""
 
 from __future__ import annotations
 
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 
 from papers._shared.recipe import Recipe, Rows, figure
 from papers.scalable_semantics.baselines import Fixed, NoBoundary, Random
 from papers.scalable_semantics.building import beginnings, concatenations
+from papers.scalable_semantics.comparison import compare_methods
+from papers.scalable_semantics.hubs import find_hubs
 from papers.scalable_semantics.passages import choi_texts, passages
 from textmill.corpus import sample_articles, sample_texts
+from textmill.tasks import Collection
 from textmill.tasks.segmentation import C99, Hearst, LSITiling, Reference, Segmenter, TextTiling, evaluate_segmenters
+from textmill.tasks.similarity import evaluate_classes
 
 METHODS: dict[str, Segmenter] = {
     "LSITiling": LSITiling(),
@@ -41,6 +46,27 @@ def of_choi(data: Path | None, quick: bool) -> Rows:
 def scored(references: list[Reference]) -> Rows:
     figures = [scores.to_json() for scores in evaluate_segmenters(METHODS, references)]
     return [{"method": one["method"], "WindowDiff": one["window_diff"], "P_k": one["pk"]} for one in figures]
+
+
+def of_classes(data: Path | None, quick: bool) -> Rows:
+    """By words and by latent topics: neighbors of the same subject, and how uneven their lists are."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Collection.create(Path(folder) / "library", sample_articles(), methods=["tfidf", "lsa"])
+        agreed = {row.method: row for row in evaluate_classes(library, "subject")}
+        overlap = compare_methods(library, "tfidf", "lsa").overlap
+        rows = []
+        for method in library.methods:
+            hubs = find_hubs(library, method=method)
+            rows.append(
+                {
+                    "method": method,
+                    "precision": agreed[method].precision,
+                    "skewness": hubs.skewness,
+                    "corrected": hubs.corrected_skewness,
+                    "shared with the other": overlap,
+                }
+            )
+        return rows
 
 
 def published(figures: dict[str, float]) -> Rows:
@@ -79,5 +105,15 @@ RECIPES = [
             )
         },
         needs=["segmentation-choi"],
+    ),
+    Recipe(
+        "neighbors of articles by two methods",
+        "308 sample articles of eleven subjects",
+        of_classes,
+        shape={
+            "neighbors share subjects more often than chance": lambda rows: min(row["precision"] for row in rows) > 0.2,
+            "correction makes lists more even": lambda rows: all(row["corrected"] < row["skewness"] for row in rows),
+            "the two methods disagree": lambda rows: rows[0]["shared with the other"] < 0.9,
+        },
     ),
 ]

@@ -184,17 +184,12 @@ COMMANDS = {
         pronounce export {}
         pronounce invert {} t a
         pronounce show {}
-        similar ablate {} --field label
         similar add {} plain.txt
         similar compact {}
-        similar compare {} tfidf lsa
         similar diagnose {}
         similar duplicates {}
         similar evaluate {} --field label
         similar export {} -o out.csv
-        similar heatmap {} --field label --plot out.svg
-        similar hubs {}
-        similar intrusion {} -o out.jsonl
         similar neighbors {}
         similar pairs {}
         similar remove {} n1

@@ -1,4 +1,4 @@
-"""What a collection or an index shows: neighbors, disagreement, duplicates, classes, topics, hubs, figures, exports."""
+"""What a collection or an index shows: neighbors, duplicates, classes, topics, figures, exports."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._json import json_line
-from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed, answers
-from textmill.cli._outputs import figure_option, further_output, output_option
+from textmill.cli._options import Cluster, Jobs, JsonLines, Seed, answers
+from textmill.cli._outputs import further_output, output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._similar_collections import Documents, open_library
 from textmill.cli._tables import Printed
@@ -59,46 +58,6 @@ def neighbors(
             printed.row(id=row.id, rank=row.rank, neighbor=row.neighbor, score=row.score)
     else:
         typer.echo(f"{counted(len(table), 'lists')} of {counted(k, 'neighbors')} by {table.method_}")
-
-
-@app.command(rich_help_panel="Analysis")
-def compare(
-    index: _Index,
-    one: Annotated[str, typer.Argument(metavar="METHOD", help="A method; beside an index: another index.")],
-    other: Annotated[str | None, typer.Argument(metavar="METHOD", help="Another method of a collection.")] = None,
-    k: Annotated[int, answers("Length of the lists that are compared.")] = 10,
-    plot: Annotated[Path | None, figure_option("Draw the differences of scores.")] = None,
-    seed: Seed = 0,
-    json: Json = False,
-) -> None:
-    """Say where two methods disagree: differences of scores, overlap of lists, and the pairs that differ most.
-
-    They are two methods of a collection, or two indexes of the same documents.
-
-    Example: textmill similar compare library tfidf lsa
-    """
-    from textmill.errors import DataError
-    from textmill.tasks.similarity import compare_methods, draw_differences
-
-    if index.is_dir() == (other is None):
-        raise DataError("pass a collection and two of its methods, or two indexes of the same documents")
-    library = open_library(index, others=() if other is not None else [Path(one)])
-    if other is None:
-        one, other = library.methods
-    result = compare_methods(library, one, other, k=k, random_state=seed)
-    if plot is not None:
-        from textmill.plot import save
-
-        save(draw_differences(result), plot)
-    figures = {name: getattr(result, name) for name in ("mean", "deviation", "overlap", "correlation")}
-    if json:
-        typer.echo(json_line(figures | {"worst": [row._asdict() for row in result.worst]}))
-        return
-    for name, value in figures.items():
-        typer.echo(f"{name}\t{value:.4f}")
-    printed = Printed({"left": "", "right": "", one: ".4f", other: ".4f"})
-    for row in result.worst:
-        printed.row(**{"left": row.left, "right": row.right, one: row.one, other: row.other})
 
 
 @app.command(rich_help_panel="Analysis")
@@ -171,38 +130,6 @@ def evaluate(
 
 
 @app.command(rich_help_panel="Analysis")
-def heatmap(
-    index: _Index,
-    field: _Field,
-    plot: Annotated[Path, figure_option("The picture to draw.")],
-    main_class: Annotated[
-        str | None, typer.Option("--class", help="Only documents of this main class; default: all.")
-    ] = None,
-    method: _Method = None,
-    scheme: _Scheme = None,
-    contrast: Annotated[float, typer.Option(help="Above 1 darkens low scores.")] = 1.0,
-    box: Annotated[
-        list[str] | None, typer.Option(metavar="FIRST:LAST", help="Frame sub-classes from one to another; repeat it.")
-    ] = None,
-    documents: Documents = None,
-) -> None:
-    """Draw the scores of documents sorted by their sub-classes, and print which sub-classes belong together.
-
-    Example: textmill similar heatmap library --field subject --plot topics.svg
-    """
-    from textmill.plot import save
-    from textmill.tasks.similarity import ClassScheme, class_map, draw_class_map, linked_classes
-
-    chosen = None if scheme is None else ClassScheme(scheme)
-    scores = class_map(open_library(index, documents), field, main_class, method=method, scheme=chosen)
-    pairs = [(one.partition(":")[0], one.partition(":")[2] or one) for one in box or ()]
-    save(draw_class_map(scores, contrast=contrast, boxes=pairs), plot)
-    printed = Printed({"class": "", "nearest": ""})
-    for name, other in linked_classes(scores).items():
-        printed.row(**{"class": name, "nearest": other})
-
-
-@app.command(rich_help_panel="Analysis")
 @with_options
 def classify(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Made with --train, or to be made.")],
@@ -251,79 +178,6 @@ def classify(
     for document in _documents(sources, reading):
         for row in classifier.suggest(document.text, k=k):
             printed.row(id=document.id, **row._asdict())
-
-
-@app.command(rich_help_panel="Analysis")
-def intrusion(
-    index: _Index,
-    output: Annotated[Path, output_option("The tasks to write, a JSON object per line.")],
-    method: _Method = None,
-    topics: Annotated[bool, typer.Option("--topics", help="Ask for topics that do not fit a document.")] = False,
-    k: Annotated[int, answers("With --topics: number of documents.")] = 20,
-    answers_file: Annotated[
-        Path | None, typer.Option("--answers", help="Score answers: a JSON object per line with name and choice.")
-    ] = None,
-    documents: Documents = None,
-    seed: Seed = 0,
-) -> None:
-    """Write tasks in which people look for an intruder among the words of a topic, or the topics of a document.
-
-    Example: textmill similar intrusion library --method lda -o tasks.jsonl
-    """
-    from textmill.corpus import read_records
-    from textmill.files import replacing
-    from textmill.readable import counted
-    from textmill.tasks.similarity import (
-        score_topic_intrusion,
-        score_word_intrusion,
-        topic_intrusion,
-        word_intrusion,
-    )
-
-    library = open_library(index, documents)
-    model = library.snapshot.method(method).model
-    chosen = [(name, library.snapshot.text(name)) for name in library.ids()[:k]] if topics else []
-    tasks = topic_intrusion(model, chosen, random_state=seed) if topics else word_intrusion(model, random_state=seed)
-    with replacing(output) as file:
-        for task in tasks:
-            file.write((json_line(task._asdict()) + "\n").encode())
-    if answers_file is not None:
-        pairs = [(one.fields["name"], one.fields["choice"]) for one in read_records(answers_file, format="jsonl")]
-        if topics:
-            scores = score_topic_intrusion(model, tasks, [text for _, text in chosen], pairs)
-        else:
-            scores = score_word_intrusion(tasks, pairs)
-        printed = Printed({"name": "", "score": ".4f"})
-        for name, score in scores.items():
-            printed.row(name=name, score=score)
-    else:
-        typer.echo(f"{counted(len(tasks), 'tasks')} in {output}")
-
-
-@app.command(rich_help_panel="Analysis")
-def hubs(
-    index: _Index,
-    method: _Method = None,
-    k: Annotated[int, answers("Length of the lists of neighbors.")] = 10,
-    json: Json = False,
-) -> None:
-    """Say which documents are in everybody's list, and how uneven lists are before and after correction.
-
-    Example: textmill similar hubs library --method lsa
-    """
-    from textmill.tasks.similarity import find_hubs
-
-    result = find_hubs(open_library(index), method=method, k=k)
-    names = ("skewness", "orphans", "corrected_skewness", "corrected_orphans")
-    figures = {name: getattr(result, name) for name in names}
-    if json:
-        typer.echo(json_line(figures | {"hubs": [row._asdict() for row in result.hubs]}))
-        return
-    for name, value in figures.items():
-        typer.echo(f"{name}\t{value:.4f}")
-    printed = Printed({"id": "", "lists": "", "title": ""})
-    for row in result.hubs:
-        printed.row(**row._asdict())
 
 
 @app.command(rich_help_panel="Analysis")

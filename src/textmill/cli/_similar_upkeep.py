@@ -1,4 +1,4 @@
-"""What a collection needs from its keeper: smaller parts merged, changes looked at, formulas tried."""
+"""What a collection needs from its keeper: smaller parts merged, changes looked at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from textmill.cli._options import Jobs, JsonLines, Seed, answers
+from textmill.cli._options import Jobs, JsonLines, Seed
 from textmill.cli._outputs import further_output
 from textmill.cli._similar_collections import Documents, open_library
 from textmill.cli._tables import Printed
@@ -53,7 +53,7 @@ def diagnose(
     json: JsonLines = False,
 ) -> None:
     """Say how a collection has changed: words, unknown words and topics by period; a report has pictures of them,
-    histograms of scores, pairs that methods disagree on, and groups of near-duplicates.
+    histograms of scores, and groups of near-duplicates.
 
     Topics have moved where drift is well above chance, the drift of a random order.
 
@@ -74,42 +74,3 @@ def diagnose(
         printed.row(**row._asdict())
     for reason in diagnosis.stale:
         typer.echo(f"{reason}; train the models anew with `textmill similar upsert --rebuild`", err=True)
-
-
-@app.command(rich_help_panel="Analysis")
-def ablate(
-    index: Annotated[Path, typer.Argument(metavar="INDEX", help="Collection, or index of `textmill similar index`.")],
-    field: Annotated[str, typer.Option(help="Field with the subject codes that neighbors should share.")],
-    method: Annotated[
-        list[str] | None, typer.Option(help="Kind of method, such as tfidf or lda; repeat it; default: as collected.")
-    ] = None,
-    weight: Annotated[
-        list[float] | None, typer.Option(help="Weight of formulas; repeat it; default: 0, without, and 1.")
-    ] = None,
-    k: Annotated[int, answers("Number of neighbors that are looked at.")] = 10,
-    documents: Documents = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    json: JsonLines = False,
-) -> None:
-    """Say what formulas bring: how far neighbors share classes, and topics hang together, with and without them.
-
-    Models are trained anew for each weight, on the side; the collection stays as it is.
-
-    Example: textmill similar ablate library --field msc --method tfidf --method lda
-    """
-    from textmill.tasks.similarity import formula_ablation
-
-    rows = formula_ablation(
-        open_library(index, documents),
-        field,
-        methods=method,
-        weights=weight or (0.0, 1.0),
-        k=k,
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    forms = {"method": "", "weight": "g", "level": "", "formulas": ""}
-    printed = Printed(forms | dict.fromkeys(("precision", "votes", "map", "coherence"), ".4f"), json=json)
-    for row in rows:
-        printed.row(**row._asdict())

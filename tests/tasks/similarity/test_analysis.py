@@ -20,32 +20,20 @@ from textmill.tasks.similarity import (
     NeighborTable,
     SubjectClassifier,
     bag_articles,
-    block_means,
-    class_map,
     codes_of,
-    compare_methods,
-    correct_hubs,
-    draw_class_map,
-    draw_differences,
     draw_mixture,
     duplicate_groups,
     evaluate_classes,
     explain_similarity,
     export_neighbors,
     feature_scores,
-    find_hubs,
     fit_joint_space,
-    linked_classes,
     mate_retrieval,
     mixture_parts,
     near_duplicates,
     score_matrix,
-    score_topic_intrusion,
-    score_word_intrusion,
     source_statistics,
-    topic_intrusion,
     topic_table,
-    word_intrusion,
     write_duplicates,
 )
 from textmill.topics import LDA, LSA
@@ -83,30 +71,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         "lda": LDA(n_topics=6, vectorizer=TextVectorizer(weighting=Weighting(scheme="nnn")), random_state=0),
     }
     return Collection.create(tmp_path_factory.mktemp("tree") / "tree", two_levels(1), methods=methods)
-
-
-def test_historical_codes_are_linked_to_their_twins(tree: Collection, tmp_path: Path) -> None:
-    twins = {str(one.fields["msc"]): str(one.fields["twin"]) for one in tree}
-    for top in ("20", "05"):
-        block = class_map(tree, "msc", top, method="lsa")
-        assert block.classes == sorted(block.classes, key=ClassScheme().key)
-        assert np.allclose(np.diag(block.scores), 1.0)
-        links = linked_classes(block)
-        for code in set(block.classes):
-            if ClassScheme().is_historical(code):
-                assert links[code] == twins[code]
-        names, means = block_means(block)
-        members = [i for i, code in enumerate(block.classes) if code == names[0]]
-        inner = block.scores[np.ix_(members, members)]
-        expected = (inner.sum() - len(members)) / (len(members) * (len(members) - 1))
-        assert means[0, 0] == pytest.approx(expected)
-        figure = draw_class_map(block, contrast=2.0, boxes=[(names[0], names[1])])
-        textmill.plot.save(figure, tmp_path / "map.png")
-        textmill.plot.save(figure, tmp_path / "map.svg")
-        image = figure.axes[0].images[0].get_array()
-        assert np.allclose(np.diag(image), 1.0)  # white
-    with pytest.raises(DataError, match="no document has a code of class '99'"):
-        class_map(tree, "msc", "99")
 
 
 def test_codes_are_read_sorted_and_described() -> None:
@@ -151,32 +115,6 @@ def test_figures_of_classes_are_those_of_their_definitions(tree: Collection) -> 
         evaluate_classes(tree, "none")
 
 
-def test_a_planted_disagreement_is_found(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    words = {topic: [f"{topic}{i}" for i in range(30)] for topic in ("life", "ring", "graph")}
-    texts = [" ".join(generator.choice(words[topic], 25)) for topic in ("life", "ring", "graph") for _ in range(40)]
-    texts += [" ".join(words["life"][:8]), " ".join(words["life"][20:28])]  # alike only through others
-    methods = {
-        "tfidf": TextVectorizer(weighting=Weighting(idf="smooth")),
-        "lsa": LSA(n_topics=3, vectorizer=TextVectorizer(weighting=Weighting(idf="smooth"))),
-    }
-    library = Collection.create(tmp_path / "planted", texts, methods=methods)
-    result = compare_methods(library, "tfidf", "lsa", k=50, n_pairs=5000)
-    worst = result.worst[0]
-    assert {worst.left, worst.right} == {"120", "121"}
-    assert (worst.one, worst.other > 0.9) == (0.0, True)
-    assert -1 <= result.correlation <= 1
-    assert 0 < result.overlap < 1
-    assert result.counts.sum() == 5000
-    matrices = [score_matrix(library.snapshot, name, library.snapshot.numbers) for name in ("tfidf", "lsa")]
-    difference = (matrices[1] - matrices[0])[~np.eye(len(texts), dtype=bool)]
-    assert result.mean == pytest.approx(difference.mean(), abs=0.02)
-    assert result.deviation == pytest.approx(difference.std(), abs=0.02)
-    assert draw_differences(result).axes
-    same = compare_methods(library, "lsa", "lsa", n_pairs=100)
-    assert (same.mean, same.overlap, round(same.correlation, 9)) == (0.0, 1.0, 1.0)
-
-
 @pytest.mark.parametrize("method", ["tfidf", "lda"])
 def test_duplicates_are_all_pairs_above_the_threshold(tree: Collection, method: str, tmp_path: Path) -> None:
     import shutil
@@ -201,31 +139,6 @@ def test_duplicates_are_all_pairs_above_the_threshold(tree: Collection, method: 
     page = (tmp_path / "twins.html").read_text()
     assert "<script>alert" not in page
     assert "<h4>" in page
-
-
-def test_hubs_are_counted_and_corrected(tree: Collection) -> None:
-    report = find_hubs(tree, method="lsa", k=5)
-    table = NeighborTable.build(tree, method="lsa", k=25)
-    counts = np.bincount(table.neighbors_[:, :5].ravel(), minlength=len(tree))
-    assert report.hubs[0].lists == counts.max()
-    assert report.orphans == pytest.approx(np.mean(counts == 0))
-    deviation = counts - 5
-    assert report.skewness == pytest.approx(np.mean(deviation**3) / np.mean(deviation**2) ** 1.5)
-    members, corrected = correct_hubs(table, 5)
-    usual = table.scores()[:, :5].mean(axis=1)
-    row = int(np.flatnonzero(table.neighbors_[0] == members[0, 0])[0])
-    assert corrected[0, 0] == pytest.approx(2 * table.scores()[0, row] - usual[0] - usual[members[0, 0]])
-    assert (np.diff(corrected, axis=1) <= 0).all()
-
-
-def test_correction_takes_hubs_away(tmp_path: Path) -> None:
-    generator = np.random.default_rng(2)
-    X = generator.normal(size=(400, 60)) + 0.6 * generator.normal(size=60)
-    documents = [{"text": "x", "v": row.tolist()} for row in X]
-    library = Collection.create(tmp_path / "hubs", documents, methods={"given": FieldVectors(field="v")})
-    report = find_hubs(library, k=10)
-    assert report.corrected_skewness < 0.7 * report.skewness
-    assert report.corrected_orphans <= report.orphans
 
 
 def test_vectors_from_elsewhere(tmp_path: Path) -> None:
@@ -258,26 +171,6 @@ def test_mixtures_sum_to_a_hundred_and_topics_are_listed(tree: Collection) -> No
         mixture_parts([0.5, 0.1])
     with pytest.raises(DataError, match="has no topics"):
         topic_table(tree.methods["tfidf"].model)
-
-
-def test_intruders_are_hidden_and_found(tree: Collection) -> None:
-    model = tree.methods["lda"].model
-    tasks = word_intrusion(model, random_state=3)
-    for topic, task in enumerate(tasks):
-        words = [word for word, _ in model.topics(n_words=5)[topic]]
-        assert len(task.choices) == 6
-        assert set(task.choices) - {task.choices[task.intruder]} == set(words)
-    perfect = [(task.name, task.choices[task.intruder]) for task in tasks]
-    assert set(score_word_intrusion(tasks, perfect).values()) == {1.0}
-    documents = [(one.id, one.text) for one in list(tree)[:5]]
-    questions = topic_intrusion(model, documents)
-    texts = [text for _, text in documents]
-    best = score_topic_intrusion(model, questions, texts, [(q.name, q.choices[q.intruder]) for q in questions])
-    worst = score_topic_intrusion(model, questions, texts, [(q.name, q.choices[q.intruder - 1]) for q in questions])
-    assert set(best.values()) == {0.0}
-    assert all(score < 0 for score in worst.values())
-    with pytest.raises(DataError, match="no choice 'x'"):
-        score_word_intrusion(tasks, [("topic 1", "x")])
 
 
 def test_formulas_raise_precision_where_only_they_differ(tmp_path: Path) -> None:

@@ -4,13 +4,11 @@ documents    SimilarDocuments: a model and an index of the vectors of many docum
 collection   Collection: open, ask, write, delete; articles, filters, questions, methods: what is in it, how it is asked
 store        the folder of a collection; shards, journal, snapshot, training: its parts; indexed: index files instead
 neighbors    NeighborTable: the nearest documents of every document; building, merging: how it is made
-fusion       several ranked lists as one; hubs: documents in everybody's list
+fusion       several ranked lists as one
 explaining   why two documents are similar
-comparison   where two methods disagree; duplicates: pairs that are nearly the same
-agreement    neighbors and subject classes, with heat maps; classes: schemes of codes
-ablation     what formulas bring; diagnostics: how words, topics and scores of a collection have changed
+agreement    neighbors and subject classes; classes: schemes of codes
 subjects     SubjectClassifier: codes suggested for texts; reviewers: people suggested for them
-mixtures     topics as tables and charts; intrusion: what people see in them
+mixtures     topics as tables and charts
 languages    a model for each language, or one space for all; vectors from elsewhere
 reading      documents from bags of words, statistics of sources; exports: tables and static pages
 """
@@ -20,20 +18,10 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.tasks.similarity.ablation import FormulaEffect, formula_ablation
-    from textmill.tasks.similarity.agreement import (
-        Agreement,
-        ClassMap,
-        block_means,
-        class_map,
-        draw_class_map,
-        evaluate_classes,
-        linked_classes,
-    )
+    from textmill.tasks.similarity.agreement import Agreement, evaluate_classes
     from textmill.tasks.similarity.articles import Article, articles_of
     from textmill.tasks.similarity.classes import ClassScheme, codes_of, guess_scheme
     from textmill.tasks.similarity.collection import Collection, StaleModel
-    from textmill.tasks.similarity.comparison import MethodComparison, PairOfScores, compare_methods, draw_differences
     from textmill.tasks.similarity.diagnostics import Diagnosis, Period, ScoreSample, diagnose, write_diagnosis
     from textmill.tasks.similarity.documents import Matches, SimilarDocuments, query_shards
     from textmill.tasks.similarity.duplicates import NearPair, duplicate_groups, near_duplicates, write_duplicates
@@ -41,14 +29,6 @@ if TYPE_CHECKING:
     from textmill.tasks.similarity.exports import NeighborRow, export_neighbors, neighbor_rows, table_rows, write_site
     from textmill.tasks.similarity.filters import parse_filters
     from textmill.tasks.similarity.fusion import fuse_ranks
-    from textmill.tasks.similarity.hubs import Hub, HubReport, correct_hubs, find_hubs
-    from textmill.tasks.similarity.intrusion import (
-        IntrusionTask,
-        score_topic_intrusion,
-        score_word_intrusion,
-        topic_intrusion,
-        word_intrusion,
-    )
     from textmill.tasks.similarity.languages import FieldVectors, LanguageModels, fit_joint_space, mate_retrieval
     from textmill.tasks.similarity.methods import Method, make_method, similarities
     from textmill.tasks.similarity.mixtures import MixturePart, TopicRow, draw_mixture, mixture_parts, topic_table
@@ -70,26 +50,19 @@ if TYPE_CHECKING:
 __all__ = [
     "Agreement",
     "Article",
-    "ClassMap",
     "ClassScheme",
     "Collection",
     "Diagnosis",
     "DocumentShard",
     "FieldSummary",
     "FieldVectors",
-    "FormulaEffect",
-    "Hub",
-    "HubReport",
-    "IntrusionTask",
     "LanguageModels",
     "Matches",
     "Method",
-    "MethodComparison",
     "MixturePart",
     "NearPair",
     "NeighborRow",
     "NeighborTable",
-    "PairOfScores",
     "Period",
     "Question",
     "Reviewer",
@@ -105,14 +78,8 @@ __all__ = [
     "TopicRow",
     "articles_of",
     "bag_articles",
-    "block_means",
-    "class_map",
     "codes_of",
-    "compare_methods",
-    "correct_hubs",
     "diagnose",
-    "draw_class_map",
-    "draw_differences",
     "draw_mixture",
     "duplicate_groups",
     "evaluate_classes",
@@ -120,12 +87,9 @@ __all__ = [
     "explain_similarity",
     "export_neighbors",
     "feature_scores",
-    "find_hubs",
     "fit_joint_space",
-    "formula_ablation",
     "fuse_ranks",
     "guess_scheme",
-    "linked_classes",
     "make_method",
     "mate_retrieval",
     "mixture_parts",
@@ -136,15 +100,11 @@ __all__ = [
     "parse_filters",
     "query_shards",
     "score_matrix",
-    "score_topic_intrusion",
-    "score_word_intrusion",
     "similarities",
     "source_statistics",
     "suggest_reviewers",
     "table_rows",
-    "topic_intrusion",
     "topic_table",
-    "word_intrusion",
     "write_diagnosis",
     "write_duplicates",
     "write_site",
@@ -153,12 +113,10 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "ablation": "FormulaEffect formula_ablation",
-        "agreement": "Agreement ClassMap block_means class_map draw_class_map evaluate_classes linked_classes",
+        "agreement": "Agreement evaluate_classes",
         "articles": "Article articles_of",
         "classes": "ClassScheme codes_of guess_scheme",
         "collection": "Collection StaleModel",
-        "comparison": "MethodComparison PairOfScores compare_methods draw_differences",
         "diagnostics": "Diagnosis Period ScoreSample diagnose write_diagnosis",
         "documents": "Matches SimilarDocuments query_shards",
         "duplicates": "NearPair duplicate_groups near_duplicates write_duplicates",
@@ -166,8 +124,6 @@ __getattr__, __dir__ = deferred(
         "exports": "NeighborRow export_neighbors neighbor_rows table_rows write_site",
         "filters": "parse_filters",
         "fusion": "fuse_ranks",
-        "hubs": "Hub HubReport correct_hubs find_hubs",
-        "intrusion": "IntrusionTask score_topic_intrusion score_word_intrusion topic_intrusion word_intrusion",
         "languages": "FieldVectors LanguageModels fit_joint_space mate_retrieval",
         "methods": "Method make_method similarities",
         "mixtures": "MixturePart TopicRow draw_mixture mixture_parts topic_table",

@@ -8,7 +8,7 @@
 
 Periods are equal shares of the documents in the order in which they were written, or of a field such as the year.
 Random pairs and nearest neighbors of a sample give the histograms of scores.
-Cost: two passes over the texts, one over the vectors; the lists of all documents for the comparison of methods.
+Cost: two passes over the texts, one over the vectors.
 References: Heaps (1978), Information retrieval; Rehurek (2011), chapter 6.
 """
 
@@ -28,7 +28,6 @@ from textmill.model import check_range
 from textmill.numeric import is_sparse, sparse
 from textmill.progress import track
 from textmill.tables import Rows
-from textmill.tasks.similarity.comparison import MethodComparison, compare_methods, draw_differences
 from textmill.tasks.similarity.duplicates import NearPair, duplicate_groups, near_duplicates
 from textmill.tasks.similarity.methods import Method, counting_method
 from textmill.tasks.similarity.questions import Question
@@ -68,7 +67,7 @@ class ScoreSample(NamedTuple):
 class Diagnosis(NamedTuple):
     """What `diagnose` found.
 
-    `heaps` are c and b of Heaps' law; `stale` says why models are old; `comparison` is of the first two methods.
+    `heaps` are c and b of Heaps' law; `stale` says why models are old.
     """
 
     method: str
@@ -76,7 +75,6 @@ class Diagnosis(NamedTuple):
     heaps: tuple[float, float]
     stale: list[str]
     scores: list[ScoreSample]
-    comparison: MethodComparison | None
     duplicates: Rows[NearPair]
 
 
@@ -118,21 +116,18 @@ def diagnose(
         inside = np.flatnonzero(labels == p)
         of_period = f"{names[inside[0]]} to {names[inside[-1]]}"
         rows.append(Period(of_period, len(inside), *counts[p], float(drift[p]), float(chance[p])))
-    methods = list(collection.methods)
-    compared = len(methods) > 1 and len(collection) > 1
     return Diagnosis(
         chosen.name,
         Rows(rows, Period),
         _heaps(rows),
         collection.stale_reasons(),
-        [_scores(collection, name, generator) for name in methods],
-        compare_methods(collection, *methods[:2], random_state=random_state, n_jobs=n_jobs) if compared else None,
+        [_scores(collection, name, generator) for name in collection.methods],
         near_duplicates(collection, threshold=threshold, method=chosen.name),
     )
 
 
 def write_diagnosis(collection: Collection, diagnosis: Diagnosis, path: str | os.PathLike[str]) -> None:
-    """Write a page with a diagnosis: curves, histograms, the worst disagreements and groups of duplicates."""
+    """Write a page with a diagnosis: curves, histograms and groups of duplicates."""
     from textmill.plot import histogram, lines
     from textmill.report import Report
 
@@ -180,12 +175,6 @@ def write_diagnosis(collection: Collection, diagnosis: Diagnosis, path: str | os
                 histogram(there, x_label=f"score by {sample.method}", shares=True),
                 caption=f"Scores by {sample.method} of random pairs, and of the ten nearest neighbors.",
             )
-    if diagnosis.comparison is not None:
-        report.heading("Disagreement")
-        result = diagnosis.comparison
-        report.figure(draw_differences(result), caption=f"Differences of scores: {result.other} - {result.one}.")
-        heads = ["left", "right", result.one, result.other, "difference"]
-        report.table(heads, result.worst, caption="Pairs on which the two methods differ most.")
     report.heading("Near-duplicates")
     rows = [(len(group), ", ".join(group[:20]) + (", ..." if len(group) > 20 else "")) for group in groups[:100]]
     report.table(["documents", "ids"], rows, caption="Groups of documents that are nearly the same, the largest first.")
