@@ -26,17 +26,17 @@ from text_to_num import alpha2digit
 
 from bench._speech import speak
 from bench.harness import Job, Options
+from papers.voicemail.generate import VoicemailGenerator
+from papers.voicemail.grammar_figures import grammar_figures
+from papers.voicemail.recognizer import RecognizerChannel
+from papers.voicemail.taggers import SpanTagger
 from textmill.corpus import open_lines
 from textmill.tasks.voicemail import (
     Message,
     NumberGrammar,
-    RecognizerChannel,
     SpanFigures,
-    SpanTagger,
     VoicemailExtractor,
-    VoicemailGenerator,
     evaluate_spans,
-    grammar_figures,
     plain_rules,
 )
 

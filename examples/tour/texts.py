@@ -106,17 +106,17 @@ def show_sounds(report: Report, documents: list[Document], folder: Path) -> None
 def show_callers(report: Report, documents: list[Document], folder: Path) -> None:
     """Who called and which number to call back, from made-up voicemail."""
     from textmill.tasks import VoicemailExtractor
-    from textmill.tasks.voicemail import VoicemailGenerator, evaluate_answers, write_messages
+    from textmill.tasks.voicemail import evaluate_answers, sample_messages, write_messages
 
-    model = VoicemailExtractor(confidence=0.1).fit(VoicemailGenerator().generate(1500))
-    messages = list(VoicemailGenerator(callers="new", random_state=1).generate(200))
+    model = VoicemailExtractor(confidence=0.1).fit(sample_messages())
+    messages = sample_messages("test")
     write_messages(folder / "voicemail.txt", messages)
     model.save(folder / "calls.mill")
     answers = model.extract(messages)
     result = evaluate_answers(messages, answers)
     report.heading("Who called?")
     report.text(
-        f"Decision trees trained on 1,500 synthetic messages read {len(messages)} more, of other callers: "
+        f"Decision trees trained on 600 synthetic messages read {len(messages)} more, of other callers: "
         f"F is {result.figures('name').f1:.2f} for names and {result.figures('telno').f1:.2f} for numbers to call. "
         "The numbers are spoken; times, prices and rooms must be told from them."
     )

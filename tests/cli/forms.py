@@ -141,6 +141,6 @@ MODELS = (
     "tag train {columns} --max-iter 5 --kind latent -o latent.mill",
     "transcribe train pairs.tsv --no-search -o transcribe.mill",
     "trees train trees.mrg -o trees.mill",
-    "voicemail generate --messages 120 -o messages.txt",
+    "voicemail sample -o messages.txt",
     "voicemail train messages.txt -o voicemail.mill",
 )

@@ -75,7 +75,6 @@ COMMANDS = {
         vocab report v.mill {}
         voicemail extract voicemail.mill {}
         voicemail grammar {}
-        voicemail stats {}
     """,
     "many texts": """
         fluency split {} -o out
@@ -220,7 +219,7 @@ COMMANDS = {
     """,
 }
 NO_FILE = {
-    "demo", "match score", "parse sample", "pronounce sample", "transcribe sample", "voicemail generate",
+    "demo", "match score", "parse sample", "pronounce sample", "transcribe sample", "voicemail sample",
 }  # fmt: skip
 ELSEWHERE = {
     "serve": "a server, tests/web",

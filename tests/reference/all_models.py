@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 import textmill
+from papers.voicemail.generate import VoicemailGenerator
 from textmill import corpus, fst, linear, lm, sequence, strings, tasks, topics, trees, vectors
 from textmill.model import Model
 from textmill.model.names import class_name
@@ -124,7 +125,7 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "level-models": level_models,
     "grader": lambda: tasks.ReadabilityGrader(features=["shallow", "oov"]).fit(TEXTS, ["1", "2"] * 3),
     "fluency": lambda: tasks.FluencyModel(n_classes=4, order=2, min_count=1).fit(tasks.fluency.sample_documents(40)),
-    "voicemail": lambda: tasks.VoicemailExtractor().fit(tasks.voicemail.VoicemailGenerator().generate(300)),
+    "voicemail": lambda: tasks.VoicemailExtractor().fit(VoicemailGenerator().generate(300)),
     "transfer": transfer,
     "letters": lambda: tasks.LetterCRF(max_iter=3).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),
     "transcriber": lambda: tasks.Transcriber(search=False).fit(["tax", "at", "axe"], ["taks", "at", "aks"]),

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._lines import read_lines, record_fields
-from textmill.cli._options import Jobs, Json, JsonLines, Seed, TextField, answers
-from textmill.cli._outputs import figure_option, output_option
+from textmill.cli._options import Jobs, JsonLines, TextField, answers
+from textmill.cli._outputs import output_option
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -25,40 +25,20 @@ _Fillers = Annotated[bool, typer.Option("--fillers", help="Pass over uh and um i
 
 
 @app.command()
-def generate(
-    messages: Annotated[int, typer.Option(min=0, help="Number of messages.")] = 1000,
-    output: Annotated[str, output_option("File to write, with mark-up; - for stdout.")] = "-",
-    callers: Annotated[str, typer.Option(help="Who calls: known, or new (people with other surnames).")] = "known",
-    background: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Sentences to fill messages with, one per line; default: our own."),
-    ] = None,
-    surnames: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Surnames, one per line; default: 2,000 of the US census.")
-    ] = None,
-    noise: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Word error rate of a recognizer that writes them down.")
-    ] = 0.0,
-    seed: Seed = 0,
+def sample(
+    output: Annotated[str, output_option("The file to write, with mark-up; - for stdout.")] = "-",
+    part: Annotated[str, typer.Option(help="train (600 messages) or test (150, other people call).")] = "train",
 ) -> None:
-    """Write made-up messages with gold mark-up, one per line.
+    """Write made-up messages with gold mark-up, one per line, to try the other commands with.
 
-    Example: textmill voicemail generate --messages 2000 --callers new --noise 0.23 -o noisy.txt
+    Example: textmill voicemail sample --part test -o test.txt
     """
-    from textmill.corpus import open_lines, writer
-    from textmill.tasks.voicemail import RecognizerChannel, VoicemailGenerator
+    from textmill.corpus import writer
+    from textmill.tasks.voicemail import sample_messages
 
-    world = VoicemailGenerator(
-        background=None if background is None else [line for _, line in open_lines(background)],
-        callers=callers,
-        surnames=None if surnames is None else [line.strip() for _, line in open_lines(surnames) if line.strip()],
-        random_state=seed,
-    )
-    stream = world.generate(messages)
-    if noise:
-        stream = RecognizerChannel(noise, random_state=seed).garble(stream)
+    messages = sample_messages(part)
     with writer(output) as lines:
-        for message in stream:
+        for message in messages:
             lines.write(f"{message}\n")
 
 
@@ -214,53 +194,6 @@ def rules(
     table = Printed({"cases": "g", "errors": "g", "label": "", "rule": ""}, json=json)
     for rule in _load(model, None).rules(tree):
         table.row(cases=float(rule.cases), errors=float(rule.errors), label=str(rule.label), rule=str(rule))
-
-
-@app.command()
-def stats(
-    messages: _Marked,
-    kind: Annotated[
-        str | None, typer.Option(help="Print one distribution, such as 'caller start' or 'name length'.")
-    ] = None,
-    plot: Annotated[Path | None, figure_option("Draw the distribution of --kind to this file.")] = None,
-    json: Json = False,
-) -> None:
-    """Print counts of messages, callers, names and numbers, and how spans are distributed.
-
-    Columns: figure and value; then for each distribution its entropy in bits and its greatest value. With --kind the
-    values of one distribution: value, count, share, cumulative share.
-
-    Example: textmill voicemail stats train.txt --kind 'caller start' --plot starts.svg
-    """
-    from textmill.cli._json import json_line
-    from textmill.errors import DataError
-    from textmill.plot import save
-    from textmill.tasks.voicemail import describe_messages, draw_distribution, read_messages
-
-    statistics = describe_messages(read_messages(messages))
-    if plot is not None:
-        if kind is None:
-            raise DataError("--plot needs --kind: which distribution to draw")
-        save(draw_distribution(statistics, kind), plot)
-    if kind is not None:
-        columns = statistics.distribution(kind).columns()
-        if json:
-            typer.echo(json_line(columns))
-            return
-        table = Printed({"value": "", "count": "", "share": ".4f", "cumulative": ".4f"})
-        for row in zip(*columns.values(), strict=True):
-            table.row(**dict(zip(columns, row, strict=True)))
-        return
-    figures: dict[str, float | None] = {**statistics.figures()}
-    for name, distribution in statistics.distributions.items():
-        figures[f"entropy of {name}"] = distribution.entropy
-        figures[f"greatest {name}"] = distribution.largest
-    if json:
-        typer.echo(json_line(figures))
-        return
-    table = Printed({"figure": "", "value": ""})
-    for name, value in figures.items():
-        table.row(figure=name, value=f"{value:.4f}" if isinstance(value, float) else value)
 
 
 @app.command()

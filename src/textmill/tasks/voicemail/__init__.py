@@ -4,16 +4,12 @@ messages     marked messages, from and to files; names of callers
 locale       words of a locale: numbers, greetings, first names
 numbers      spoken numbers as digits, by a grammar of high recall
 transducer   the same grammar for n-best lists and lattices
-statistics   where spans begin and how long they are
 extractor    VoicemailExtractor: who called, and which number to call; callers and candidates are its trees
 answers      what is found in a message; repeated numbers put together
 reasons      the tests that led a tree to its answer
 streams      partial transcripts and n-best lists
 contacts     names and numbers looked up in a list of contacts
-taggers      log-linear taggers to compare with
 evaluation   precision and recall by three criteria, errors in context
-generate     made-up messages with gold mark-up; productions and speaking are its parts
-recognizer   a recogniser's errors on messages
 """
 
 from typing import TYPE_CHECKING
@@ -30,12 +26,10 @@ if TYPE_CHECKING:
         VoicemailEvaluation,
         evaluate_answers,
         evaluate_spans,
-        grammar_figures,
         plain_rules,
         span_errors,
     )
     from textmill.tasks.voicemail.extractor import TREES, VoicemailExtractor
-    from textmill.tasks.voicemail.generate import VoicemailGenerator, spoken_sentences
     from textmill.tasks.voicemail.locale import LOCALES, Locale, read_locale
     from textmill.tasks.voicemail.messages import (
         LABELS,
@@ -44,6 +38,7 @@ if TYPE_CHECKING:
         caller_name,
         parse_message,
         read_messages,
+        sample_messages,
         write_messages,
     )
     from textmill.tasks.voicemail.numbers import (
@@ -54,15 +49,7 @@ if TYPE_CHECKING:
         message_texts,
         quantity,
     )
-    from textmill.tasks.voicemail.recognizer import RecognizerChannel
-    from textmill.tasks.voicemail.statistics import (
-        SpanDistribution,
-        VoicemailStatistics,
-        describe_messages,
-        draw_distribution,
-    )
     from textmill.tasks.voicemail.streams import NbestAnswer, PartialText, answer_nbest, partial_texts
-    from textmill.tasks.voicemail.taggers import SpanTagger
     from textmill.tasks.voicemail.transducer import (
         NumberPosterior,
         hypothesis_weights,
@@ -92,25 +79,17 @@ __all__ = [
     "NumberGrammar",
     "NumberPosterior",
     "PartialText",
-    "RecognizerChannel",
-    "SpanDistribution",
     "SpanError",
     "SpanFigures",
-    "SpanTagger",
     "SpokenNumber",
     "VoicemailAnswer",
     "VoicemailEvaluation",
     "VoicemailExtractor",
-    "VoicemailGenerator",
-    "VoicemailStatistics",
     "answer_nbest",
     "caller_name",
-    "describe_messages",
-    "draw_distribution",
     "evaluate_answers",
     "evaluate_spans",
     "format_number",
-    "grammar_figures",
     "hypothesis_weights",
     "lattice_hypotheses",
     "merge_numbers",
@@ -125,8 +104,8 @@ __all__ = [
     "read_contacts",
     "read_locale",
     "read_messages",
+    "sample_messages",
     "span_errors",
-    "spoken_sentences",
     "transduce",
     "write_messages",
 ]
@@ -137,17 +116,13 @@ __getattr__, __dir__ = deferred(
         "answers": "CallbackNumber FoundNumber FoundSpan VoicemailAnswer merge_numbers",
         "candidates": "FAMILIES",
         "contacts": "Contact ContactMatch Contacts read_contacts",
-        "evaluation": "SpanError SpanFigures VoicemailEvaluation evaluate_answers evaluate_spans "
-        "grammar_figures plain_rules span_errors",
+        "evaluation": "SpanError SpanFigures VoicemailEvaluation evaluate_answers evaluate_spans plain_rules "
+        "span_errors",
         "extractor": "TREES VoicemailExtractor",
-        "generate": "VoicemailGenerator spoken_sentences",
         "locale": "LOCALES Locale read_locale",
-        "messages": "LABELS MarkedSpan Message caller_name parse_message read_messages write_messages",
+        "messages": "LABELS MarkedSpan Message caller_name parse_message read_messages sample_messages write_messages",
         "numbers": "FoundNumbers NumberGrammar SpokenNumber format_number message_texts quantity",
-        "recognizer": "RecognizerChannel",
-        "statistics": "SpanDistribution VoicemailStatistics describe_messages draw_distribution",
         "streams": "NbestAnswer PartialText answer_nbest partial_texts",
-        "taggers": "SpanTagger",
         "transducer": "NumberPosterior hypothesis_weights lattice_hypotheses number_transducer numbers_in_lattice "
         "numbers_in_nbest transduce",
     },

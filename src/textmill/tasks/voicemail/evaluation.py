@@ -5,8 +5,7 @@
     name containment   the caller's phrase has the whole name in it
 
 Messages that are empty or have no caller stay in: a proposal there is wrong. Strict figures and those of containment
-differ much on the output of a recognizer; both are given, with intervals over messages. `grammar_figures` says how many
-candidates the number grammar proposes for each number there is, and how many numbers it misses.
+differ much on the output of a recognizer; both are given, with intervals over messages.
 
 Cost: one pass, and the draws of the bootstrap. Reference: Jansche & Abney (2002), tables 1 to 5.
 """
@@ -32,7 +31,6 @@ __all__ = [
     "VoicemailEvaluation",
     "evaluate_answers",
     "evaluate_spans",
-    "grammar_figures",
     "plain_rules",
     "span_errors",
 ]
@@ -178,31 +176,6 @@ def _error(
     kind = "missed" if claim is None else "spurious" if gold is None else "boundary"
     context = f"{before} [{' '.join(message.tokens[start:end])}] {behind}".strip()
     return SpanError(kind, label, number, text(gold), text(claim), confidence, context)
-
-
-def grammar_figures(
-    messages: Sequence[Message], grammar: NumberGrammar | None = None, *, min_digits: int = 1
-) -> dict[str, float]:
-    """Recall of the number grammar, its candidates for each number there is, and its precision, strictly.
-
-    >>> from textmill.tasks.voicemail import parse_message
-    >>> grammar_figures([parse_message("at two call <telno> five five five one </telno>")])
-    {'candidates': 2, 'numbers': 1, 'recall': 1.0, 'ratio': 2.0, 'precision': 0.5}
-    """
-    numbers = (grammar or NumberGrammar()).find_all(messages)
-    spans = [
-        [MarkedSpan(n.start, n.end, "telno") for n in own if len(n.digits) + len(n.extension) >= min_digits]
-        for own in numbers
-    ]
-    counts = span_counts([message.marked("telno") for message in messages], spans)
-    ratio = counts.proposed / counts.gold if counts.gold else 0.0
-    return {
-        "candidates": counts.proposed,
-        "numbers": counts.gold,
-        "recall": counts.recall,
-        "ratio": ratio,
-        "precision": counts.precision,
-    }
 
 
 def plain_rules(

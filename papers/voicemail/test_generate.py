@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from papers.voicemail.generate import VoicemailGenerator, spoken_sentences
+from papers.voicemail.productions import People, read_productions
+from papers.voicemail.recognizer import RecognizerChannel
+from papers.voicemail.statistics import describe_messages
 from textmill.errors import DataError
 from textmill.metrics import EditCounts
 from textmill.strings import sound_code
-from textmill.tasks.voicemail import (
-    Message,
-    NumberGrammar,
-    RecognizerChannel,
-    VoicemailGenerator,
-    describe_messages,
-    parse_message,
-    spoken_sentences,
-)
-from textmill.tasks.voicemail.productions import People, read_productions
+from textmill.tasks.voicemail import Message, NumberGrammar, parse_message
 
 BACKGROUND = [f"sentence {i} is about {word} and the year 1999" for i, word in enumerate(["tea", "trains", "rain"] * 5)]
 BACKGROUND += ["nobody knows what that is about", "we saw the film", "it was a long day for everyone"] * 5

@@ -20,13 +20,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from papers.voicemail.productions import People, read_productions
+from papers.voicemail.speaking import number_to_call, readings, speak_digits, speak_mixed
 from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.tasks.voicemail.locale import read_locale
 from textmill.tasks.voicemail.messages import MarkedSpan, Message
 from textmill.tasks.voicemail.numbers import NumberGrammar
-from textmill.tasks.voicemail.productions import People, read_productions
-from textmill.tasks.voicemail.speaking import number_to_call, readings, speak_digits, speak_mixed
 
 __all__ = ["VoicemailGenerator", "spoken_sentences"]
 

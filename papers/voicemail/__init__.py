@@ -1,0 +1,1 @@
+"""Callers and phone numbers in voicemail; see README.md."""
