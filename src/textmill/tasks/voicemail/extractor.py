@@ -61,8 +61,8 @@ class VoicemailExtractor(Estimator, Model):
         number_: The tree of candidates; class 1 is to be called.
         thresholds_: Least probabilities of callers, names and numbers, (3,).
 
-    >>> from textmill.tasks.voicemail import VoicemailGenerator
-    >>> model = VoicemailExtractor().fit(VoicemailGenerator().generate(1500))
+    >>> from textmill.tasks.voicemail import sample_messages
+    >>> model = VoicemailExtractor().fit(sample_messages())
     >>> text = "hi Jane this is Pat Caller please call me at three two seven one zero two five thanks bye"
     >>> answer = model.extract([text])[0]
     >>> answer.name.text, [number.written for number in answer.callbacks]

@@ -183,8 +183,8 @@ def sample_messages(part: str = "train") -> list[Message]:
     """Made-up messages to try things with: 600 of "train", 150 of "test", which other people call.
 
     >>> messages = sample_messages("test")
-    >>> len(messages), messages[0].marked("telno")[0].label
-    (150, 'telno')
+    >>> len(messages), messages[0].tokens[:4]
+    (150, ('hi', 'this', 'is', 'Catherine'))
     """
     check_choice("part", part, ("train", "test"))
     return list(read_messages(Path(__file__).parent / "samples" / f"{part}.txt"))

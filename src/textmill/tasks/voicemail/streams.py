@@ -52,8 +52,8 @@ def partial_texts(lines: Iterable[str]) -> Iterator[PartialText]:
 def answer_nbest(model: VoicemailExtractor, hypotheses: Sequence[tuple[str, float]]) -> NbestAnswer:
     """Names and numbers of a message from several readings with their log probabilities.
 
-    >>> from textmill.tasks.voicemail import VoicemailGenerator
-    >>> model = VoicemailExtractor().fit(VoicemailGenerator().generate(1000))
+    >>> from textmill.tasks.voicemail import sample_messages
+    >>> model = VoicemailExtractor().fit(sample_messages())
     >>> nbest = [("hi this is Pat Caller bye", -1.0), ("hi this is Pet Caller bye", -1.5)]
     >>> [name for name, _ in answer_nbest(model, nbest).names]
     ['Pat Caller', 'Pet Caller']
