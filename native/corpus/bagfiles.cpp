@@ -101,6 +101,8 @@ std::string read_column(Scanner& scan, const ParseLimits& limits, std::int32_t& 
   std::int64_t number;
   if (!scan.read(number)) return "a column number is missing or no whole number";
   number -= limits.base;
+  if (number == -1 && limits.base == 1)
+    return "column 0, but columns count from 1 here; add 1 to each, or pass first_column=0 for svmlight";
   if (number < 0 || number >= limits.columns)
     return "column " + std::to_string(number + limits.base) + " is outside " + std::to_string(limits.base) + " to " +
            std::to_string(limits.columns - 1 + limits.base);
@@ -211,6 +213,9 @@ Pairs parse_svmlight(std::string_view block, const ParseLimits& limits) {
     double label;
     if (!scan.read(label)) return "a line must begin with a label, a number";
     if (!std::isfinite(label)) return "a label is not finite";
+    if (scan.peek() == ',')
+      return "a line with several labels; keep one of them, or write a file for each, with 1 where a line has it and "
+             "else 0";
     if (!scan.at_line_end() && !blank(scan.peek())) return "a label is followed by something else than a blank";
     scan.skip_blanks();
     if (scan.peek() == 'q') {  // qid:n says which query a line belongs to, for ranking: left out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +28,12 @@ RECORDS = [
 ]
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, quiet: bool = True) -> tuple[int, str, str]:
     """Exit code, output and errors of a run in this process."""
-    with pytest.raises(SystemExit) as left:
-        main(["-q", *arguments])
+    show = warnings.showwarning
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as left:
+        main(["-q", *arguments] if quiet else list(arguments))
+    warnings.showwarning = show
     captured = capsys.readouterr()
     assert isinstance(left.value.code, int)
     return left.value.code, captured.out, captured.err
@@ -121,6 +124,34 @@ def test_rows_follow_a_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert [line.split("\t")[0] for line in labels.splitlines()[1:]] == ["1", "-1"]
 
 
+def test_columns_of_rows_keep_the_numbers_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, train, test = str(tmp_path / "model.mill"), tmp_path / "a1a", tmp_path / "a1a.t"
+    train.write_text("+1 1:1 2:1\n-1 1:2\n+1 2:1\n-1 1:1\n", encoding="utf-8")  # no suffix, as LIBSVM's sets
+    test.write_text("+1 2:1 120:1 123:2\n-1 1:3 123:1\n", encoding="utf-8")
+    for kind in (["--l2", "1"], ["--l1", "0.1"], ["--kind", "combinations", "--l1", "0.1"], ["--kind", "bayes"]):
+        assert said(capsys, "classify", "train", str(train), *kind, "-o", model)[0] == 0
+        shown = [line.split("\t")[:2] for line in said(capsys, "classify", "explain", model)[1].splitlines()]
+        assert ["1", "2"] in shown
+        assert ["-1", "1"] in shown
+        for command in ("evaluate", "predict"):
+            code, out, err = said(capsys, "classify", command, model, str(test), quiet=False)
+            assert (code, err.count("training did not have")) == (0, 1)
+            assert "textmill: 2 columns that training did not have, 120, 123: 3 values left out" in err
+        assert [line.split("\t")[0] for line in out.splitlines()[1:]] == ["1", "-1"]
+    train.write_text("+1 0:1 1:1\n-1 0:2\n+1 1:1\n-1 0:1\n", encoding="utf-8")
+    assert said(capsys, "classify", "train", str(train), "--l2", "1", "-o", model)[0] == 0
+    test.write_text("+1 1:1\n", encoding="utf-8")  # column 0 does not occur: the model knows the numbers
+    out = said(capsys, "classify", "predict", model, str(test))[1]
+    assert out.splitlines()[1].split("\t")[0] == "1"
+    shown = [line.split("\t")[:2] for line in said(capsys, "classify", "explain", model)[1].splitlines()]
+    assert shown[1:] == [["1", "1"], ["-1", "0"]]
+    prose = tmp_path / "notes.txt"
+    prose.write_text("a short text\n", encoding="utf-8")
+    code, _, err = said(capsys, "classify", "predict", model, str(prose))
+    assert code == 1
+    assert "the model takes rows of numbers or events, and this is text" in err
+
+
 def test_wrong_data_and_options_are_refused_in_one_line(
     records: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,10 +162,10 @@ def test_wrong_data_and_options_are_refused_in_one_line(
     assert said(capsys, "classify", "train", records, "--degree", "3", "-o", model)[0] == 1
     assert said(capsys, "classify", "train", records, "--kind", "tree", "-o", model)[0] == 1
     rows = tmp_path / "a.svmlight"
-    rows.write_text("1 0:1\n", encoding="utf-8")
+    rows.write_text("1 -1:1\n", encoding="utf-8")
     code, _, err = said(capsys, "classify", "train", str(rows), "-o", model)
     assert code == 1
-    assert "a.svmlight:1" in err
+    assert "a.svmlight:1:5: column -1 is outside 0 to" in err
     with pytest.raises(DataError, match="the files hold events and texts"):
         read_labeled([records, "b.events"])
     with pytest.raises(DataError, match="degree is no option of kind 'logistic'"):

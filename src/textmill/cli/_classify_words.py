@@ -55,7 +55,7 @@ def vocabulary(
     if dev is None:
         labeled, judged = split_labeled(labeled, random_state=seed)
     else:
-        judged = read_data([dev], reading, label_field, kind="bayes")
+        judged = read_data([dev], reading, label_field, kind="bayes", columns=labeled.names)
     vectorizer = make_vectorizer(labeled, terms, reading, "nnn", min_df, jobs)
     names = [name.strip() for name in events.split(",")]
     curve = vocabulary_curve(

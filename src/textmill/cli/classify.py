@@ -77,16 +77,16 @@ def train(
     if positive is not None and utility is None:
         raise DataError("--positive is for models trained with --utility; leave it out, or name a utility")
 
-    labeled = read_data(data, reading, label_field, kind=kind)
+    labeled = read_data(data, reading, label_field, kind=kind).without_empty_columns()
     options: dict[str, Any] = {"l1": l1, "l2": l2, "degree": degree, "tolerance": tolerance, "max_iter": max_iter}
     options |= {"event": event, "smoothing": smoothing, "n_words": words}
     weighting = weighting or ("nnn" if kind == "bayes" else "ntc")
     options |= {"utility": utility, "positive": positive}
     vectorizer = None if kind == "categorical" else make_vectorizer(labeled, terms, reading, weighting, min_df, jobs)
     model = make_classifier(kind, vectorizer=vectorizer, balanced=balanced, n_jobs=jobs, **options)
-    X, y, size = labeled.X, labeled.y, len(labeled.ids)
+    X, y, size, has_rows = labeled.X, labeled.y, len(labeled.ids), labeled.kind == "rows"
     del labeled
-    if kind == "logistic" and vectorizer is not None and cluster is None and utility is None:
+    if kind == "logistic" and vectorizer is not None and not has_rows and cluster is None and utility is None:
         X = vectorizer.fit_transform(X)  # the texts need not be held while it trains
     tuned = kind == "logistic" and l1 is None and l2 is None and utility is None and cluster is None
     if tuned:
@@ -227,7 +227,7 @@ def path(
     from textmill.plot import save
 
     check_choice("along", along, ("penalty", "recall"))
-    labeled = read_data(data, reading, label_field)
+    labeled = read_data(data, reading, label_field).without_empty_columns()
     vectorizer = make_vectorizer(labeled, terms, reading, weighting or "ntc", min_df, jobs)
     if along == "recall":
         options: dict[str, Any] = {"l2": l2, "degree": degree, "utility": "f1", "positive": positive}

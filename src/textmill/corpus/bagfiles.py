@@ -1,7 +1,7 @@
 """Files of bags: the sparse formats of the field, read and written chunk by chunk.
 
     mm        Matrix Market coordinate, documents as rows, numbers from 1 (.mm, .mtx)
-    svmlight  "label column:value ...", numbers from 1, labels kept (.svmlight, .svm, .libsvm)
+    svmlight  "label column:value ...", numbers from 1, or from `first_column`, labels kept (.svmlight, .svm, .libsvm)
     ldac      Blei's LDA-C, "n column:count ...", numbers from 0 (.ldac, .lda-c, .blei)
     uci       UCI bag of words, three header lines, then "document column count", numbers from 1 (.uci, docword*)
     low       GibbsLDA++, the number of documents, then one line of words a document (.low, .dat)
@@ -68,8 +68,8 @@ class _Header(NamedTuple):
 class BagFile:
     """Bags in a file: an iterable of CSR chunks that can be read again, and, for plain files, a sequence of rows.
 
-    Attributes: path, format, documents, columns. Those of formats without a header are found by a first pass over the
-    file, or given as `columns`.
+    Attributes: path, format, documents, columns, and first_column, the number that the file gives to its first column.
+    Documents and columns of formats without a header are found by a first pass over the file, or given as `columns`.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -87,12 +87,14 @@ class BagFile:
         columns: int | None = None,
         vocabulary: Vocabulary | None = None,
         negative: bool = False,
+        first_column: int | None = None,
         chunk_size: int = 4096,
     ) -> None:
         self.path = os.fspath(path)
         self.format = bag_format(self.path, format)
         self.vocabulary = vocabulary
         self.negative = negative
+        self.first_column = _first_column(self.format, first_column, self.path)
         self.chunk_size = chunk_size
         self._columns = columns
         self._documents: int | None = None
@@ -257,8 +259,8 @@ class BagFile:
                 position += len(block)
 
     def _parse_pairs(self, block: bytes, columns: int) -> Any:
-        labels = self.format == "svmlight"
-        return native.parse_pairs(block, labels=labels, base=int(labels), columns=columns, negative=self.negative)
+        rows = {"labels": self.format == "svmlight", "base": self.first_column}
+        return native.parse_pairs(block, columns=columns, negative=self.negative, **rows)
 
     def _parse_triples(self, block: bytes, header: _Header, previous: int) -> Any:
         limits = {"base": 1, "columns": header.columns, "rows": header.documents, "negative": self.negative}
@@ -369,16 +371,24 @@ def read_bags(
     columns: int | None = None,
     vocabulary: Vocabulary | None = None,
     negative: bool = False,
+    first_column: int | None = None,
     chunk_size: int = 4096,
 ) -> BagFile:
     """Open a file of bags; see `BagFile`.
 
     `format` is one of those of the module, None takes it from the suffix. `columns` fixes the number of columns of
     formats without a header. `vocabulary` numbers the words of low and mallet files; without one it is made, sorted,
-    in a first pass. Negative values are refused unless `negative` is set. A chunk has at most `chunk_size` documents.
+    in a first pass. Negative values are refused unless `negative` is set. `first_column` is 0 for svmlight files that
+    number their columns from 0. A chunk has at most `chunk_size` documents.
     """
     return BagFile(
-        path, format=format, columns=columns, vocabulary=vocabulary, negative=negative, chunk_size=chunk_size
+        path,
+        format=format,
+        columns=columns,
+        vocabulary=vocabulary,
+        negative=negative,
+        first_column=first_column,
+        chunk_size=chunk_size,
     )
 
 
@@ -400,6 +410,16 @@ def bag_format(path: str, chosen: str | None) -> str:
     if os.path.basename(path).startswith("docword"):
         return "uci"
     raise DataError(f"what format is {suffix or 'this'}? pass format= one of {', '.join(formats)}", source=path)
+
+
+def _first_column(kind: str, chosen: int | None, name: str) -> int:
+    """The number of the first column in a file of this format."""
+    usual = int(kind in ("mm", "uci", "svmlight"))
+    if chosen is None or chosen == usual:
+        return usual
+    if kind != "svmlight" or chosen != 0:
+        raise DataError(f"columns of {kind} are numbered from {usual}; leave first_column out", source=name)
+    return 0
 
 
 class _Counting:

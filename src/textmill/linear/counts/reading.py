@@ -53,15 +53,16 @@ def counts_of_texts(
 
 
 def read_count_bags(path: str, *, format: str | None = None) -> CountData:  # noqa: A002
-    """Read counts from a file of bags; words have their names where the file has them, else numbers of columns."""
+    """Read counts from a file of bags; words have their names if the file has them, else the numbers of columns."""
     bags = read_bags(path, format=format)
     parts = list(bags)
     if not parts:
         raise DataError("there are no documents", source=path)
     X = sparse.vstack(parts, format="csr")
-    check_count_rows(X, path)
+    check_count_rows(X, path, first_column=bags.first_column)
     X = check_counts(X)
-    terms = [str(j) for j in range(X.shape[1])] if bags.vocabulary is None else bags.vocabulary.terms_.to_list()
+    numbers = range(bags.first_column, bags.first_column + X.shape[1])
+    terms = [*map(str, numbers)] if bags.vocabulary is None else bags.vocabulary.terms_.to_list()
     return CountData(X, terms, np.asarray(X.sum(axis=1), np.float64).ravel(), None)
 
 

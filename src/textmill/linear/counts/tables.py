@@ -35,7 +35,7 @@ def check_counts(X: Any) -> Any:
     return X
 
 
-def check_count_rows(X: Any, source: str) -> None:
+def check_count_rows(X: Any, source: str, *, first_column: int = 1) -> None:
     """Refuse rows that were read from a file unless they hold whole numbers >= 0; names the row, from 1.
 
     >>> check_count_rows(sparse.csr_matrix([[1, 0], [0, 2.5]]), "a.svmlight")
@@ -45,7 +45,7 @@ def check_count_rows(X: Any, source: str) -> None:
     wrong = ~((X.data >= 0) & (X.data == np.floor(X.data)))
     if wrong.any():
         place = int(np.argmax(wrong))
-        row, column = int(row_of_entries(X)[place]) + 1, int(X.indices[place]) + 1
+        row, column = int(row_of_entries(X)[place]) + 1, int(X.indices[place]) + first_column
         raise DataError(
             f"row {row} holds {X.data[place]:g} in column {column}, which is no count; write a whole number >= 0",
             source=source,
