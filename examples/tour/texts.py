@@ -116,7 +116,7 @@ def show_callers(report: Report, documents: list[Document], folder: Path) -> Non
     result = evaluate_answers(messages, answers)
     report.heading("Who called?")
     report.text(
-        f"Decision trees trained on 600 synthetic messages read {len(messages)} more, of other callers: "
+        f"Decision trees trained on 1,000 synthetic messages read {len(messages)} more, of other callers: "
         f"F is {result.figures('name').f1:.2f} for names and {result.figures('telno').f1:.2f} for numbers to call. "
         "The numbers are spoken; times, prices and rooms must be told from them."
     )

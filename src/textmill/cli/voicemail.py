@@ -27,7 +27,7 @@ _Fillers = Annotated[bool, typer.Option("--fillers", help="Pass over uh and um i
 @app.command()
 def sample(
     output: Annotated[str, output_option("The file to write, with mark-up; - for stdout.")] = "-",
-    part: Annotated[str, typer.Option(help="train (600 messages) or test (150, other people call).")] = "train",
+    part: Annotated[str, typer.Option(help="train (1,000 messages) or test (200, other people call).")] = "train",
 ) -> None:
     """Write made-up messages with gold mark-up, one per line, to try the other commands with.
 

@@ -413,7 +413,7 @@ def test_commands_from_samples_to_answers(
     train, model, test = tmp_path / "train.txt", tmp_path / "calls.mill", tmp_path / "test.txt"
     run(capsys, "voicemail", "sample", "-o", train)
     run(capsys, "voicemail", "sample", "--part", "test", "-o", test)
-    assert "600 messages" in run(capsys, "voicemail", "train", train, "-o", model, "--confidence", 0.1)
+    assert "1000 messages" in run(capsys, "voicemail", "train", train, "-o", model, "--confidence", 0.1)
     shown = run(capsys, "voicemail", "evaluate", model, test, "--json")
     rows = [json.loads(line) for line in shown.splitlines()]
     assert [row["system"] for row in rows].count("trees") == 7

@@ -180,11 +180,11 @@ def read_messages(
 
 
 def sample_messages(part: str = "train") -> list[Message]:
-    """Made-up messages to try things with: 600 of "train", 150 of "test", which other people call.
+    """Made-up messages to try things with: 1,000 of "train", 200 of "test", in which other people call.
 
     >>> messages = sample_messages("test")
-    >>> len(messages), messages[0].tokens[:4]
-    (150, ('hi', 'this', 'is', 'Catherine'))
+    >>> len(messages), messages[1].tokens[:4]
+    (200, ('hi', 'this', 'is', 'Catherine'))
     """
     check_choice("part", part, ("train", "test"))
     return list(read_messages(Path(__file__).parent / "samples" / f"{part}.txt"))
