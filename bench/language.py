@@ -35,16 +35,18 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness import Job, Options
-from textmill.tasks.language import (
+from papers.language_id.baselines import (
     CommonWordsIdentifier,
     InterpolatedIdentifier,
-    LanguageIdentifier,
-    LanguageSegmenter,
     MarkovIdentifier,
     PPMIdentifier,
     RankOrderIdentifier,
+)
+from papers.language_id.building import build_tests
+from textmill.tasks.language import (
+    LanguageIdentifier,
+    LanguageSegmenter,
     build_documents,
-    build_tests,
     evaluate_languages,
     evaluate_segments,
 )

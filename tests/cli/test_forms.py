@@ -45,7 +45,6 @@ COMMANDS = {
         fluency explain f.mill {}
         language train {} -o out.mill
         language evaluate {}
-        language build {} -o out
         lm train {} --order 2 -o out.mill
         lm score l.mill {}
         lm perplexity l.mill {}

@@ -168,14 +168,6 @@ def test_verbs_that_answer_can_do_without_accents(folder: Path, tmp_path: Path) 
     assert pieces[-1].startswith("kocka")
 
 
-@pytest.mark.parametrize(
-    ("kind", "file"), [("corpus", "train/en.txt"), ("tests", "tests.jsonl"), ("documents", "documents.jsonl")]
-)
-def test_build(folder: Path, tmp_path: Path, kind: str, file: str) -> None:
-    run("build", folder / "en.txt", folder / "cs.txt", "--kind", kind, "-k", 3, "-o", tmp_path / "out")
-    assert (tmp_path / "out" / file).stat().st_size > 0
-
-
 def test_one_endless_word_on_standard_input_has_an_answer(folder: Path) -> None:
     """Longer than any field of a table may be, so it is no table."""
     rows = run("detect", "--model", folder / "m.mill", stdin="a" * 200_000 + "\n").splitlines()

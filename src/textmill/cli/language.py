@@ -9,7 +9,7 @@ import typer
 
 from textmill.cli._json import json_page
 from textmill.cli._options import Cluster, Jobs, Json, JsonLines, Seed, answers
-from textmill.cli._outputs import folder_option, further_output, output_option
+from textmill.cli._outputs import further_output, output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
 
@@ -436,43 +436,6 @@ def dump(
 
     for line in dump_lines(_open(model, False, None), language=language):
         typer.echo(line)
-
-
-@app.command()
-@with_options
-def build(
-    data: _Labeled,
-    output: Annotated[Path, folder_option("The folder to write.")],
-    kind: Annotated[
-        str, typer.Option(help="What to build: corpus (train and test sentences), tests, or documents to segment.")
-    ] = "corpus",
-    language_field: _LanguageField = "language",
-    script: Annotated[
-        str | None, typer.Option(help="Leave out sentences with letters of another script, such as Latin.")
-    ] = None,
-    held_out: Annotated[float, typer.Option(metavar="SHARE", help="Share of the sentences kept for tests.")] = 0.1,
-    k: Annotated[int, answers("Number of texts of each language and length, or of documents.")] = 1000,
-    pruned: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Texts that are not to become tests, one on each line.")
-    ] = None,
-    without_accents: Annotated[bool, typer.Option("--without-accents", help="Take accents away.")] = False,
-    *,
-    reading: Reading,
-    seed: Seed = 0,
-) -> None:
-    """Build corpora from texts by language: sentences once each and split, tests of three lengths, mixed documents.
-
-    Example: textmill language build cs.txt en.txt --kind tests -o tests
-    """
-    from textmill.readable import counted
-    from textmill.tasks.language import write_built
-
-    texts, labels = _labeled(data, reading, language_field)
-    files = write_built(
-        output, kind, texts, labels, script=script, held_out=held_out, k=k, random_state=seed,
-        pruned=_lines(pruned) if pruned is not None else (), accents="strip" if without_accents else "keep",
-    )  # fmt: skip
-    typer.echo(f"{counted(len(files), 'files')} written: {', '.join(sorted(file.name for file in files)[:6])}")
 
 
 @app.command("list")

@@ -1,4 +1,4 @@
-"""Segmentation: the worked example, Viterbi against all paths, tiling, baselines, builders and evaluation."""
+"""Segmentation: the worked example, Viterbi against all paths, tiling and evaluation."""
 
 from __future__ import annotations
 
@@ -9,20 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from papers.language_id.baselines import (
+    MarkovIdentifier,
+)
 from textmill._native import language as native
 from textmill.errors import DataError
 from textmill.tasks.language import (
-    CommonWordsIdentifier,
-    InterpolatedIdentifier,
     LanguageIdentifier,
     LanguageSegmenter,
-    MarkovIdentifier,
-    PPMIdentifier,
-    RankOrderIdentifier,
     TokenCounts,
-    build_corpus,
     build_documents,
-    build_tests,
     describe_evaluation,
     evaluate_languages,
     evaluate_segments,
@@ -203,63 +199,22 @@ def test_what_letters_say_is_what_the_identifier_says_of_unknown_words(identifie
         assert [word.relevance[code] for code in codes] == pytest.approx(expected.tolist(), abs=2e-3)
 
 
-@pytest.mark.parametrize(
-    "kind", [CommonWordsIdentifier, InterpolatedIdentifier, MarkovIdentifier, PPMIdentifier, RankOrderIdentifier]
-)
-def test_baselines_tell_two_languages(kind: type) -> None:
-    model = kind().fit(ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH))
-    assert model.predict(["the dog and the house", "pes a dům u řeky"]).tolist() == ["en", "cs"]
-
-
-@pytest.mark.parametrize("kind", [MarkovIdentifier, PPMIdentifier, InterpolatedIdentifier])
-def test_probabilities_of_characters_sum_to_one(kind: type) -> None:
-    model = kind(order=2).fit(ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH))
-    for history in ("th", "zq", "  ", "ka"):
-        for language in range(2):
-            total = sum(model.probability(language, history, character) for character in model.alphabet_)
-            assert total == pytest.approx(1.0)
-
-
-def test_em_never_loses_likelihood() -> None:
-    model = InterpolatedIdentifier(order=3).fit(ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH))
-    for trace in model.trace_:
-        assert all(b >= a - 1e-9 for a, b in itertools.pairwise(trace))
-    assert model.weights_.sum(axis=1).tolist() == pytest.approx([1.0, 1.0])
-
-
-def test_a_model_of_other_languages_rejects() -> None:
-    model = MarkovIdentifier(unknown=["ez da hau nire etxea baina oso polita da"] * 5)
-    model.fit(ENGLISH + CZECH, ["en"] * len(ENGLISH) + ["cs"] * len(CZECH))
-    assert model.predict_known(["hau da nire etxea", "the cat sat"]) == [None, "en"]
-    assert model.predict_known(["the cat"], thresholds=[0.0, 0.0]) == [None]
-
-
 def test_arithmetic_of_token_accuracy() -> None:
     counts = TokenCounts(words=49_943, errors=1_420, off_by_one=603)
     assert counts.accuracy == pytest.approx(0.9716, abs=5e-5)
     assert counts.accuracy_inside == pytest.approx(0.9834, abs=5e-5)
 
 
-def test_builders_and_evaluation(identifier: LanguageIdentifier) -> None:
-    train, test = build_corpus([*ENGLISH, "мир и дом"], script="Latin", held_out=0.5)
-    assert sorted(train + test) == sorted(set(ENGLISH))
-    tests = build_tests({"en": ENGLISH, "cs": CZECH}, k=5)
-    assert {name for _, name, _ in tests} >= {"small", "medium"}
+def test_documents_and_evaluation(identifier: LanguageIdentifier) -> None:
     documents = build_documents({"en": ENGLISH, "cs": CZECH}, k=20)
     assert documents == build_documents({"en": ENGLISH, "cs": CZECH}, k=20)
     counts = evaluate_segments(LanguageSegmenter(identifier=identifier, penalty=2.0), documents)
     assert counts.accuracy > 0.95
     assert counts.single_whole == counts.single
-    result = evaluate_languages(identifier, [text for _, _, text in tests], [code for code, _, _ in tests])
+    texts, labels = [*ENGLISH, *CZECH], ["en"] * len(ENGLISH) + ["cs"] * len(CZECH)
+    result = evaluate_languages(identifier, texts, labels)
     assert result.accuracy > 0.9
-    assert result.sets["all"].items == len(tests)
-
-
-def test_a_list_of_bad_texts_is_left_out_of_tests() -> None:
-    tests = build_tests({"en": ENGLISH}, k=30)
-    bad = tests[0][2]
-    assert [test for test in tests if test[2] != bad] == build_tests({"en": ENGLISH}, k=30, pruned=[bad])
-    assert {name for _, name, text in tests if 2 <= len(text.split()) <= 5} == {"small"}
+    assert result.sets["all"].items == len(texts)
 
 
 def test_figures_of_an_evaluation_are_those_of_its_counts() -> None:

@@ -12,10 +12,9 @@ identifier   LanguageIdentifier: the languages of a text, with the model that co
 editing      models changed by hand: patches, lists, differences, dumps
 letterpaths  what each letter of a text says, for cutting letter by letter
 segmenter    LanguageSegmenter: where the language changes
-builders     corpora for training and tests, text of pages
+builders     documents in several languages, text of pages
 evaluation   precision and recall of sets, words of segmented texts
 pages        a text in the colors of its languages
-baselines    common words, ranks of n-grams, character models
 jobs         what the commands do
 """
 
@@ -25,21 +24,7 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.language.answers import LanguageAnswer, LanguageScores, RelativeAccepted, WordEvidence
-    from textmill.tasks.language.baselines import (
-        CommonWordsIdentifier,
-        InterpolatedIdentifier,
-        MarkovIdentifier,
-        PPMIdentifier,
-        RankOrderIdentifier,
-    )
-    from textmill.tasks.language.builders import (
-        build_corpus,
-        build_documents,
-        build_tests,
-        page_text,
-        repeated_once,
-        strip_accents,
-    )
+    from textmill.tasks.language.builders import build_documents, page_text, repeated_once, strip_accents
     from textmill.tasks.language.counts import LanguageCounts, words_of
     from textmill.tasks.language.editing import (
         WordChange,
@@ -63,7 +48,6 @@ if TYPE_CHECKING:
         read_labeled,
         read_word_lists,
         train_identifier,
-        write_built,
     )
     from textmill.tasks.language.pages import languages_page
     from textmill.tasks.language.relevance import word_relevances
@@ -71,8 +55,6 @@ if TYPE_CHECKING:
     from textmill.tasks.language.thresholds import best_threshold
 
 __all__ = [
-    "CommonWordsIdentifier",
-    "InterpolatedIdentifier",
     "LanguageAnswer",
     "LanguageCounts",
     "LanguageEvaluation",
@@ -80,18 +62,13 @@ __all__ = [
     "LanguageScores",
     "LanguageSegment",
     "LanguageSegmenter",
-    "MarkovIdentifier",
-    "PPMIdentifier",
-    "RankOrderIdentifier",
     "RelativeAccepted",
     "TokenCounts",
     "WordChange",
     "WordEvidence",
     "apply_patch",
     "best_threshold",
-    "build_corpus",
     "build_documents",
-    "build_tests",
     "describe_evaluation",
     "describe_languages",
     "diff_models",
@@ -111,21 +88,19 @@ __all__ = [
     "with_lists",
     "word_relevances",
     "words_of",
-    "write_built",
 ]
 
 __getattr__, __dir__ = deferred(
     __name__,
     {
         "answers": "LanguageAnswer LanguageScores RelativeAccepted WordEvidence",
-        "baselines": "CommonWordsIdentifier InterpolatedIdentifier MarkovIdentifier PPMIdentifier RankOrderIdentifier",
-        "builders": "build_corpus build_documents build_tests page_text repeated_once strip_accents",
+        "builders": "build_documents page_text repeated_once strip_accents",
         "counts": "LanguageCounts words_of",
         "editing": "WordChange apply_patch diff_models dump_lines patch_lines with_lists",
         "evaluation": "LanguageEvaluation TokenCounts describe_evaluation evaluate_languages evaluate_segments "
         "throughput",
         "identifier": "LanguageIdentifier",
-        "jobs": "describe_languages read_labeled read_word_lists train_identifier write_built",
+        "jobs": "describe_languages read_labeled read_word_lists train_identifier",
         "pages": "languages_page",
         "relevance": "word_relevances",
         "segmenter": "LanguageSegment LanguageSegmenter language_shares",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,12 @@ import numpy as np
 from textmill._native import language as native
 from textmill.corpus import read_records
 from textmill.errors import DataError
-from textmill.model import check_choice, load
-from textmill.tasks.language.builders import build_corpus, build_documents, build_tests, strip_accents
+from textmill.model import load
 from textmill.tasks.language.counts import LanguageCounts, check_language
 from textmill.tasks.language.identifier import LanguageIdentifier
 from textmill.tasks.language.thresholds import held_apart
 
-__all__ = ["describe_languages", "read_labeled", "read_word_lists", "train_identifier", "write_built"]
+__all__ = ["describe_languages", "read_labeled", "read_word_lists", "train_identifier"]
 
 
 def read_labeled(
@@ -126,46 +124,6 @@ def train_identifier(
     held = [*(texts[i] for i in outside), *others[0]], [*(labels[i] for i in outside), *others[1]]
     identifier.fit_counts(counts, *held)
     return counts
-
-
-def write_built(
-    folder: Path,
-    kind: str,
-    texts: Sequence[str],
-    labels: Sequence[str],
-    *,
-    script: str | None = None,
-    held_out: float = 0.1,
-    k: int = 1000,
-    pruned: Iterable[str] = (),
-    accents: str = "keep",
-    random_state: int = 0,
-) -> list[Path]:
-    """Write a corpus (train/cs.txt, test/cs.txt), tests.jsonl or documents.jsonl into a folder; returns the files."""
-    check_choice("kind", kind, ("corpus", "tests", "documents"))
-    by_language: dict[str, list[str]] = {}
-    for text, label in zip(texts, labels, strict=True):
-        by_language.setdefault(label, []).append(strip_accents(text) if accents == "strip" else text)
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    if kind == "corpus":
-        for label, own in sorted(by_language.items()):
-            parts = build_corpus(own, script=script, held_out=held_out)
-            for name, sentences in zip(("train", "test"), parts, strict=True):
-                (folder / name).mkdir(exist_ok=True)
-                files.append(folder / name / f"{label}.txt")
-                files[-1].write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
-        return files
-    lines: list[Any]
-    if kind == "tests":
-        tests = build_tests(by_language, k=k, pruned=pruned, random_state=random_state)
-        lines = [{"language": label, "class": name, "text": text} for label, name, text in tests]
-    else:
-        documents = build_documents(by_language, k=k, random_state=random_state)
-        lines = [{"pieces": [{"language": label, "text": text} for label, text in document]} for document in documents]
-    files.append(folder / f"{kind}.jsonl")
-    files[-1].write_text("".join(dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
-    return files
 
 
 def describe_languages(identifier: LanguageIdentifier) -> list[dict[str, Any]]:

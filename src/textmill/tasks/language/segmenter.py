@@ -8,7 +8,7 @@
     method "smoothing"    running medians, cuts at local minima, sets of languages, merging and absorption: the
                           procedure of the paper, whose pieces may have several languages
     method "letters"      the best path letter by letter under character models, slow and exact: the n-grams of the
-                          identifier (letterpaths.py), or models of your own (baselines.py)
+                          identifier (letterpaths.py), or models of your own
 
 Pieces join to the text, and two neighbors never have the same language. O(words x languages), O(letters x languages)
 for letters. Reference: Rehurek & Kolkus (2009); Teahan, Text classification and segmentation using minimum

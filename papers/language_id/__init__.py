@@ -1,0 +1,1 @@
+"""Languages of texts; see README.md."""
