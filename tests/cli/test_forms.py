@@ -48,7 +48,6 @@ COMMANDS = {
         lm train {} --order 2 -o out.mill
         lm score l.mill {}
         lm perplexity l.mill {}
-        pronounce harvest {} --oracle cat
         readability score {}
         readability predict r.mill {}
         readability explain r.mill {}
@@ -231,7 +230,6 @@ ELSEWHERE = {
     "match blocks": "reads as `match dedupe`",
     "match explain": "reads as `match dedupe`",
     "pronounce evaluate": "below",
-    "pronounce sweep": "reads as `pronounce train`, many times",
     "readability evaluate": "reads as `readability train`, many times",
 }
 CASES = [(kind, line.strip()) for kind, lines in COMMANDS.items() for line in lines.splitlines() if line.strip()]

@@ -103,26 +103,6 @@ def test_a_model_is_shown_exported_and_turned_round(
     assert json.loads(text.splitlines()[0])["phonemes"] == "t a k s"
 
 
-def test_contexts_are_swept(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plot = tmp_path / "sweep.svg"
-    arguments = ["--contexts", "0,1", "--dev", str(folder / "test.tsv"), "--plot", str(plot)]
-    code, text, _ = said(capsys, "pronounce", "sweep", str(folder / "words.tsv"), *arguments)
-    lines = [line.split("\t") for line in text.splitlines()]
-    assert (code, len(lines)) == (0, 3)
-    column = lines[0].index("word_accuracy")
-    assert float(lines[2][column]) > float(lines[1][column])
-    assert plot.exists()
-
-
-def test_a_lexicon_is_harvested_from_another_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text, out = tmp_path / "text.txt", tmp_path / "lexicon.tsv"
-    text.write_text("le chat a vu le CNRS a2\n")
-    code, _, err = said(capsys, "pronounce", "harvest", str(text), "--oracle", "sed 's/./& /g'", "-o", str(out))
-    assert code == 0
-    assert out.read_text() == "le\tl e\nchat\tc h a t\na\ta\nvu\tv u\n"
-    assert "1 digit, 1 no vowel" in err
-
-
 def test_wrong_input_is_one_line_and_exit_code_1(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,4 +114,3 @@ def test_wrong_input_is_one_line_and_exit_code_1(
         "bad.tsv:2: expected a word, a tab and phonemes separated by blanks; mend the line, or skip such lines"
     )
     assert said(capsys, "pronounce", "show", str(folder / "m.mill"), "--letter", "漢")[0] == 1
-    assert said(capsys, "pronounce", "sweep", str(bad), "--contexts", "x")[0] == 2

@@ -9,9 +9,8 @@ import typer
 
 from textmill.cli._json import json_line
 from textmill.cli._lines import check_words, read_lines, record_fields
-from textmill.cli._options import Errors, Jobs, Json, JsonLines, MinCount, Seed, TextField, answers
+from textmill.cli._options import Errors, Jobs, Json, JsonLines, Seed, TextField, answers
 from textmill.cli._outputs import figure_option, further_output, output_option
-from textmill.cli._reading import at_least_one
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
@@ -225,61 +224,6 @@ def evaluate(
 
 
 @app.command()
-def sweep(
-    lexicon: _Lexicon,
-    dev: Annotated[
-        str | None, typer.Option(metavar="LEXICON", help="Words to measure on; default: a tenth of LEXICON.")
-    ] = None,
-    contexts: Annotated[str, typer.Option(help="Contexts to try, separated by commas.")] = "0,1,2,3",
-    rules: _Rules = None,
-    weights: Annotated[list[str] | None, typer.Option(metavar="R,L,U", help="Weights to try; may be repeated.")] = None,
-    alignment: _Alignment = "bag",
-    subsets: Annotated[
-        bool, typer.Option("--subsets/--no-subsets", help="Split letters in groups, or one by one.")
-    ] = True,
-    plot: Annotated[Path | None, figure_option("Draw word accuracy by context.")] = None,
-    format: _Format = "auto",  # noqa: A002
-    stress: _Stress = True,
-    errors: Errors = "strict",
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    json: JsonLines = False,
-) -> None:
-    """Train and measure a model for every context and every triple of weights: accuracy, nodes, bytes.
-
-    Example: textmill pronounce sweep french.tsv --contexts 0,1,2,3,4
-    """
-    from textmill import plot as figures
-    from textmill.tasks.pronunciation import read_rules, split_lexicon
-    from textmill.tasks.pronunciation import sweep as run
-
-    sizes, triples = _whole_numbers(contexts), [_weights(text) for text in weights or []] or [(0.0, 0.9, 0.1)]
-    entries = _read(lexicon, format, stress, errors)
-    if dev is None:
-        entries, measured = split_lexicon(entries, 0.1, random_state=seed)
-    else:
-        measured = _read(dev, format, stress, errors)
-    table = run(
-        entries,
-        measured,
-        contexts=sizes,
-        weights=[triple for triple in triples if triple is not None],
-        rules=[] if rules is None else read_rules(rules),
-        alignment=alignment,
-        subsets=subsets,
-        n_jobs=jobs,
-    )
-    if plot is not None:
-        series = {}
-        for triple in triples:
-            own = [row for row in table.rows if (row["rules"], row["lexicon"], row["uniform"]) == tuple(triple or ())]
-            name = ",".join(f"{weight:g}" for weight in triple or ())
-            series[name] = ([row["context"] for row in own], [row["word_accuracy"] for row in own])
-        figures.save(figures.lines(series, x_label="letters at each side", y_label="word accuracy"), plot)
-    _print_table(table, len(table.rows), json)
-
-
-@app.command()
 def show(
     model: _Model,
     form: Annotated[str, typer.Option("--as", help="tree, rules, links, unaligned or exceptions.")] = "tree",
@@ -411,47 +355,6 @@ def invert(
 
 
 @app.command()
-def harvest(
-    text: Annotated[list[str], typer.Argument(metavar="TEXT...", help="Running text; - for stdin.")],
-    oracle: Annotated[
-        str,
-        typer.Option(metavar="COMMAND", help="Program that reads words, one per line, and prints their phonemes."),
-    ],
-    output: Annotated[str, output_option("The lexicon to write; - for stdout.")] = "-",
-    min_count: MinCount = 1,
-    vowels: Annotated[str | None, typer.Option(help="Leave out words without these letters; '' tests nothing.")] = None,
-    capitals: Annotated[bool, typer.Option("--capitals/--no-capitals", help="Leave out words all in capitals.")] = True,
-    periods: Annotated[
-        bool, typer.Option("--periods/--no-periods", help="Leave out words with a period inside.")
-    ] = True,
-    digits: Annotated[bool, typer.Option("--digits/--no-digits", help="Leave out words with digits.")] = True,
-    json: Json = False,
-) -> None:
-    """Make a lexicon by asking another system how the words of a text sound; abbreviations are left out.
-
-    Example: textmill pronounce harvest news.txt --oracle "espeak-ng -q --ipa" -o lexicon.tsv
-    """
-    from textmill.readable import counted
-    from textmill.tasks.pronunciation import ask_program, harvest_lexicon, read_words, write_lexicon
-
-    words = list(at_least_one(read_words(text), "words", text))
-    options: dict[str, Any] = {} if vowels is None else {"vowels": vowels or None}
-    answers_of = ask_program(oracle, sorted(set(words)))
-    harvested = harvest_lexicon(
-        words, answers_of.get, capitals=capitals, periods=periods, digits=digits, min_count=min_count, **options
-    )
-    write_lexicon(harvested.entries, output)
-    reasons: dict[str, int] = {}
-    for reason in harvested.left_out.values():
-        reasons[reason] = reasons.get(reason, 0) + 1
-    if json:
-        typer.echo(json_line({"entries": len(harvested.entries), "left_out": reasons}), err=output == "-")
-        return
-    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    typer.echo(f"{counted(len(harvested.entries), 'entries')}; left out: {listed or 'none'}", err=True)
-
-
-@app.command()
 def sample(
     output: Annotated[str, output_option("The lexicon to write; - for stdout.")] = "-",
     k: Annotated[int, answers("Number of words.")] = 2000,
@@ -515,13 +418,6 @@ def _weights(text: str | None) -> tuple[float, ...] | None:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not three numbers separated by commas, such as 0,0.9,0.1") from None
-
-
-def _whole_numbers(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a list of whole numbers, such as 0,1,2,3") from None
 
 
 def _print_table(table: Any, k: int, json: bool) -> None:

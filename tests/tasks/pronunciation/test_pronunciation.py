@@ -41,16 +41,6 @@ def test_a_regular_language_is_learned(model: PronunciationModel, entries: list[
     assert parts[0] + parts[1] == counts
 
 
-def test_accuracy_rises_with_context(entries: list[Entry]) -> None:
-    train, test = task.split_lexicon(entries, 0.3)
-    table = task.sweep(train, test, contexts=[0, 1, 2], alignment="em")
-    accuracy = table.to_dict()["word_accuracy"]
-    assert accuracy == sorted(accuracy)
-    assert accuracy[2] > accuracy[0] + 0.3
-    nodes = table.to_dict()["nodes"]
-    assert nodes == sorted(nodes)
-
-
 def test_context_and_weights_are_chosen_on_words_kept_apart(entries: list[Entry]) -> None:
     some = entries[:500]
     words, sounds = [e.word for e in some], [e.phonemes for e in some]
@@ -222,21 +212,6 @@ def test_lexicons_are_read_in_their_formats() -> None:
     assert task.Spelling(units="clusters", form="NFD").letters("éa") == ["e\u0301", "a"]
     assert task.Spelling(fold=True).letters("Ab") == ["a", "b"]
     assert task.Spelling.chosen("codepoints", "auto", False, ["각"]).letters("각") == list("\u1100\u1161\u11a8")
-
-
-def test_harvesting_leaves_abbreviations_out(tmp_path: Path) -> None:
-    tokens = ["Le", "CNRS", "OTAN", "M.D.", "a2", "dit", "dit", "trmp", "zéro", "42"]
-    harvest = task.harvest_lexicon(tokens, lambda word: None if word == "zéro" else list(word))
-    assert [e.word for e in harvest.entries] == ["Le", "dit"]
-    reasons = {"CNRS": "no vowel", "OTAN": "all capitals", "M.D.": "no vowel", "a2": "digit", "trmp": "no vowel"}
-    assert {word: harvest.left_out[word] for word in reasons} == reasons
-    assert harvest.left_out["zéro"] == "no pronunciation"
-    open_to_all = task.harvest_lexicon(tokens, list, vowels=None, capitals=False, periods=False, digits=False)
-    assert {"CNRS", "OTAN", "M.D.", "a2"} <= {e.word for e in open_to_all.entries}
-    with pytest.raises(DataError, match="printed 1 lines for 2 words"):
-        task.ask_program("head -n 1", ["a", "b"])
-    with pytest.raises(DataError, match="cannot be run"):
-        task.ask_program("no-such-program-here", ["a"])
 
 
 @pytest.mark.parametrize(

@@ -25,18 +25,6 @@ def test_words_of_three_languages_are_said_no_worse_than_by_a_binary_tree(
 
 
 @pytest.mark.data
-def test_context_and_groups_of_letters_pay(data: Path) -> None:
-    folder = data / "g2p-sigmorphon2020"
-    train, dev = (list(read_lexicon(folder / f"fre_{part}.tsv")) for part in ("train", "dev"))
-    accuracy = task.sweep(train, dev, contexts=[0, 1, 2]).to_dict()["accuracy"]
-    assert accuracy == sorted(accuracy)
-    assert accuracy[0] < 0.9 < 0.97 < accuracy[2]
-    grouped, single = (task.sweep(train, dev, contexts=[3], subsets=own).rows[0] for own in (True, False))
-    assert grouped["nodes"] < 0.75 * single["nodes"]
-    assert grouped["word_accuracy"] >= single["word_accuracy"]
-
-
-@pytest.mark.data
 @pytest.mark.slow
 def test_the_dictionary_of_cmu(data: Path) -> None:
     train = list(read_lexicon(data / "g2p-cmu" / "g014b2b.train"))

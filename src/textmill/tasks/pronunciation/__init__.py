@@ -24,10 +24,7 @@ if TYPE_CHECKING:
         ContextErrors,
         LinkTable,
         PronunciationCounts,
-        Speed,
-        SweepTable,
         WorstEntries,
-        compare_speed,
         context_errors,
         draw_alignment,
         draw_links,
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
         link_table,
         model_size,
         split_lexicon,
-        sweep,
         word_interval,
         worst_entries,
     )
@@ -52,37 +48,30 @@ if TYPE_CHECKING:
     from textmill.tasks.pronunciation.inflections import Inflection
     from textmill.tasks.pronunciation.lexicon import (
         Entry,
-        Harvest,
         Spelling,
         find_overlap,
         group_entries,
-        harvest_lexicon,
         read_lexicon,
         write_lexicon,
     )
     from textmill.tasks.pronunciation.model import PronunciationModel, Sounding
-    from textmill.tasks.pronunciation.sources import ask_program, pronounce_by_rules, read_words, sample_lexicon
+    from textmill.tasks.pronunciation.sources import pronounce_by_rules, sample_lexicon
     from textmill.tasks.pronunciation.windows import padded_targets, windows_of
 
 __all__ = [
     "AlignedLexicon",
     "ContextErrors",
     "Entry",
-    "Harvest",
     "Inflection",
     "LinkTable",
     "PronunciationCounts",
     "PronunciationModel",
     "RulePair",
     "Sounding",
-    "Speed",
     "Spelling",
-    "SweepTable",
     "WorstEntries",
     "align_lexicon",
-    "ask_program",
     "bag_counts",
-    "compare_speed",
     "context_errors",
     "draw_alignment",
     "draw_links",
@@ -90,7 +79,6 @@ __all__ = [
     "find_overlap",
     "foreign_phonemes",
     "group_entries",
-    "harvest_lexicon",
     "letter_node",
     "link_table",
     "make_aligner",
@@ -101,11 +89,9 @@ __all__ = [
     "pronounce_by_rules",
     "read_lexicon",
     "read_rules",
-    "read_words",
     "sample_lexicon",
     "spellings",
     "split_lexicon",
-    "sweep",
     "to_transducer",
     "windows_of",
     "word_interval",
@@ -117,15 +103,15 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "alignment": "AlignedLexicon align_lexicon",
-        "evaluation": "ContextErrors LinkTable PronunciationCounts Speed SweepTable WorstEntries compare_speed "
-        "context_errors draw_alignment draw_links evaluate_pronunciations letter_node link_table model_size "
-        "split_lexicon sweep word_interval worst_entries",
+        "evaluation": "ContextErrors LinkTable PronunciationCounts WorstEntries context_errors "
+        "draw_alignment draw_links evaluate_pronunciations letter_node link_table model_size "
+        "split_lexicon word_interval worst_entries",
         "evidence": "RulePair bag_counts foreign_phonemes make_aligner pair_weights read_rules",
         "exports": "model_code spellings to_transducer",
-        "lexicon": "Entry Harvest Spelling find_overlap group_entries harvest_lexicon read_lexicon write_lexicon",
+        "lexicon": "Entry Spelling find_overlap group_entries read_lexicon write_lexicon",
         "inflections": "Inflection",
         "model": "PronunciationModel Sounding",
-        "sources": "ask_program pronounce_by_rules read_words sample_lexicon",
+        "sources": "pronounce_by_rules sample_lexicon",
         "windows": "padded_targets windows_of",
     },
 )

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,6 @@ from textmill.fst import Alignment
 from textmill.metrics import EditCounts
 from textmill.plot import bars, heat_map
 from textmill.tables import Table
-from textmill.tasks.pronunciation.evidence import RulePair
 from textmill.tasks.pronunciation.lexicon import Entry, as_phonemes, group_entries
 from textmill.tasks.pronunciation.model import PronunciationModel
 from textmill.tasks.pronunciation.windows import padded_targets
@@ -36,10 +34,7 @@ __all__ = [
     "ContextErrors",
     "LinkTable",
     "PronunciationCounts",
-    "Speed",
-    "SweepTable",
     "WorstEntries",
-    "compare_speed",
     "context_errors",
     "draw_alignment",
     "draw_links",
@@ -48,7 +43,6 @@ __all__ = [
     "link_table",
     "model_size",
     "split_lexicon",
-    "sweep",
     "word_interval",
     "worst_entries",
 ]
@@ -176,57 +170,6 @@ def model_size(model: PronunciationModel) -> int:
         path = os.path.join(folder, "model.mill")
         model.save(path)
         return os.path.getsize(path)
-
-
-class SweepTable(Table):
-    """One row for each setting: context, weights, figures, nodes and bytes."""
-
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self.rows = rows
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the figures by column."""
-        return {name: [row[name] for row in self.rows] for name in self.rows[0]} if self.rows else {}
-
-
-def sweep(
-    train: Sequence[Entry],
-    test: Sequence[Entry],
-    *,
-    contexts: Sequence[int] = (0, 1, 2, 3),
-    weights: Sequence[Sequence[float]] = ((0.0, 0.9, 0.1),),
-    rules: Sequence[RulePair] = (),
-    **parameters: Any,
-) -> SweepTable:
-    """Train and evaluate a model for every context and every triple of weights.
-
-    >>> entries = [Entry("ab", ("A", "B")), Entry("ba", ("B", "A"))]
-    >>> sweep(entries, entries, contexts=[0, 1]).to_dict()["word_accuracy"]
-    [1.0, 1.0]
-    """
-    rows = []
-    for triple in weights:
-        for context in contexts:
-            model = PronunciationModel(**{**parameters, "context": context, "weights": tuple(triple)})
-            model.fit([e.word for e in train], [e.phonemes for e in train], rules=rules)
-            counts = evaluate_pronunciations(model, test)
-            rows.append(
-                {
-                    "context": context,
-                    "rules": triple[0],
-                    "lexicon": triple[1],
-                    "uniform": triple[2],
-                    "accuracy": counts.accuracy,
-                    "precision": counts.precision,
-                    "recall": counts.recall,
-                    "aligned_words": counts.aligned_word_accuracy,
-                    "word_accuracy": counts.word_accuracy,
-                    "phoneme_errors": counts.phoneme_error_rate,
-                    "nodes": model.tree_.n_nodes_,
-                    "kB": model_size(model) / 1000,
-                }
-            )
-    return SweepTable(rows)
 
 
 class WorstEntries(Table):
@@ -357,54 +300,6 @@ def draw_links(model: PronunciationModel, *, title: str | None = None) -> Figure
     weights = np.asarray(model.links_, float)
     shares = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
     return heat_map(np.round(shares, 2), columns=sounds, rows=letters, x_label="sound", y_label="letter", title=title)
-
-
-@dataclass(frozen=True)
-class Speed:
-    """Letters a second of a model and of another system, and the bytes of both, where they are."""
-
-    letters: int
-    seconds: float
-    other_seconds: float
-    bytes: int
-    other_bytes: int | None = None
-
-    @property
-    def letters_per_second(self) -> float:
-        """Of the model."""
-        return self.letters / self.seconds
-
-    @property
-    def ratio(self) -> float:
-        """How many times faster the model is."""
-        return self.other_seconds / self.seconds
-
-
-def compare_speed(
-    model: PronunciationModel,
-    other: Callable[[list[str]], Any],
-    words: Sequence[str],
-    *,
-    other_bytes: int | None = None,
-    repeats: int = 3,
-) -> Speed:
-    """Measure a model and another system, a function of a list of words, alternately; processor time, the best run.
-
-    >>> model = PronunciationModel(context=0).fit(["ab", "ba"], ["A B", "B A"])
-    >>> compare_speed(model, lambda words: [list(word) for word in words], ["ab"] * 100).letters
-    200
-    """
-    listed = list(words)
-    mine, theirs = [], []
-    for _ in range(repeats):
-        begin = time.process_time()
-        model.predict_lines(listed)
-        middle = time.process_time()
-        other(listed)
-        mine.append(middle - begin)
-        theirs.append(time.process_time() - middle)
-    letters = sum(len(word) for word in listed)
-    return Speed(letters, max(min(mine), 1e-9), max(min(theirs), 1e-9), model_size(model), other_bytes)
 
 
 class LinkTable(Table):

@@ -15,9 +15,8 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import regex
@@ -31,12 +30,10 @@ __all__ = [
     "LEXICON_FORMATS",
     "UNITS",
     "Entry",
-    "Harvest",
     "Spelling",
     "as_phonemes",
     "find_overlap",
     "group_entries",
-    "harvest_lexicon",
     "read_lexicon",
     "write_lexicon",
 ]
@@ -211,71 +208,6 @@ def find_overlap(train: Iterable[Entry], dev: Iterable[Entry]) -> list[str]:
     """
     seen = {entry.word for entry in train}
     return sorted({entry.word for entry in dev} & seen)
-
-
-@dataclass(frozen=True, slots=True)
-class Harvest:
-    """A lexicon from running text: its entries, and the words that were left out, with the reason of each."""
-
-    entries: list[Entry]
-    left_out: dict[str, str]
-
-
-def harvest_lexicon(
-    tokens: Iterable[str],
-    oracle: Callable[[str], Sequence[str] | str | None],
-    *,
-    vowels: str | None = "aeiouyäëïöüáéíóúýàèìòùâêîôûæœøåãõ",
-    capitals: bool = True,
-    periods: bool = True,
-    digits: bool = True,
-    min_count: int = 1,
-) -> Harvest:
-    """Build a lexicon by asking a system that pronounces words for every word of a text, each once.
-
-    `oracle` returns phonemes, a list or a string separated by blanks; None or nothing where it has no answer.
-    Abbreviations are left out: words without one of the `vowels` (None: not tested), all in `capitals`, with `periods`
-    inside, with `digits`. The other three tests can be switched off.
-
-    >>> harvest = harvest_lexicon(["Le", "CNRS", "dit", "dit", "M.D."], lambda word: list(word.lower()))
-    >>> [entry.word for entry in harvest.entries], harvest.left_out["CNRS"]
-    (['Le', 'dit'], 'no vowel')
-    """
-    counts: dict[str, int] = {}
-    for token in tokens:
-        if token.strip():
-            counts[token.strip()] = counts.get(token.strip(), 0) + 1
-    entries, left_out = [], {}
-    for word, count in counts.items():
-        reason = _abbreviation(word, vowels, capitals, periods, digits)
-        if count < min_count:
-            reason = f"occurs {count} times only"
-        if not reason and not any(letter.isalpha() for letter in word):
-            reason = "no letter"
-        if not reason:
-            answer = oracle(word)
-            phonemes = tuple(answer.split() if isinstance(answer, str) else answer or ())
-            if phonemes:
-                entries.append(Entry(word, phonemes))
-                continue
-            reason = "no pronunciation"
-        left_out[word] = reason
-    return Harvest(entries, left_out)
-
-
-def _abbreviation(word: str, vowels: str | None, capitals: bool, periods: bool, digits: bool) -> str:
-    letters = [letter for letter in word if letter.isalpha()]
-    plain = unicodedata.normalize("NFC", word).casefold()
-    latin = all("a" <= letter <= "z" for letter in unicodedata.normalize("NFD", plain) if letter.isalpha())
-    if vowels and letters and latin and not any(vowel in plain for vowel in vowels):
-        return "no vowel"
-    if capitals and len(letters) > 1 and all(letter.isupper() for letter in letters):
-        return "all capitals"
-    if periods and any(a == "." and b.isalnum() for a, b in pairwise(word)):
-        return "period inside"
-    if digits and any(sign.isdigit() for sign in word):
-        return "digit"
-    return ""
 
 
 def as_phonemes(pronunciation: Any) -> tuple[str, ...]:

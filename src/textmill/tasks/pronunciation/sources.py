@@ -1,18 +1,12 @@
-"""Where lexicons come from: words of a text, another program that pronounces them, made-up words."""
+"""Made-up words and how they sound, to try things with."""
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 
-from textmill.corpus import Source, open_source
-from textmill.errors import DataError
 from textmill.tasks.pronunciation.lexicon import Entry
 
-__all__ = ["ask_program", "pronounce_by_rules", "read_words", "sample_lexicon"]
+__all__ = ["pronounce_by_rules", "sample_lexicon"]
 
 _ONSETS = [
     "b",
@@ -71,47 +65,6 @@ _SINGLE = {
     "x": ("k", "s"),
     "é": ("e",),
 }
-
-
-def read_words(sources: Iterable[Source]) -> list[str]:
-    """Return the words of running text, with periods inside (M.D.) and hyphens as they are.
-
-    >>> import io
-    >>> read_words([io.BytesIO(b"Le chat, dit-il.")])
-    ['Le', 'chat', 'dit-il']
-    """
-    words: list[str] = []
-    for source in sources:
-        with open_source(source) as opened:
-            for token in (token for document in opened.documents() for token in document.text.split()):
-                bare = token.strip(".,;:!?\"'()[]{}«»“”„…–-")
-                if bare:
-                    words.append(token.strip(",;:!?\"'()[]{}«»“”„…–-") if "." in bare else bare)
-    return words
-
-
-def ask_program(command: str, words: Sequence[str]) -> dict[str, str]:
-    """Run a program that reads words, one per line, and prints a line of phonemes for each.
-
-    >>> ask_program("cat", ["a", "b"])
-    {'a': 'a', 'b': 'b'}
-    """
-    try:
-        run = subprocess.run(
-            shlex.split(command), input="\n".join(words) + "\n", capture_output=True, text=True, check=False
-        )
-    except (OSError, ValueError) as fault:
-        raise DataError(f"the program {command!r} cannot be run: {fault}") from None
-    if run.returncode:
-        last = run.stderr.strip().split("\n")[-1]
-        raise DataError(f"the program {command!r} ended with {run.returncode}: {last}")
-    lines = run.stdout.split("\n")
-    lines = lines[:-1] if lines and not lines[-1] else lines
-    if len(lines) != len(words):
-        raise DataError(
-            f"the program {command!r} printed {len(lines)} lines for {len(words)} words; it must print one each"
-        )
-    return {word: line.strip() for word, line in zip(words, lines, strict=True)}
 
 
 def sample_lexicon(n_words: int = 2000, *, random_state: int = 0) -> list[Entry]:

@@ -1,0 +1,1 @@
+"""Letters to sounds by alignment and decision trees; see README.md."""
