@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "bind/arrays.h"
 #include "bind/bindings.h"
+#include "trees/boosting.h"
 
 namespace textmill::bind {
 namespace {
@@ -59,6 +60,43 @@ nb::tuple grow(Ids values, Codes codes, Numbers numbers, Ids labels, Reals weigh
       to_numpy(std::move(flat.first)), to_numpy(std::move(flat.children)), to_numpy(std::move(flat.seen_begin)),
       to_numpy(std::move(flat.seen)), to_numpy(std::move(flat.branch)), to_numpy(std::move(flat.count_begin)),
       to_numpy(std::move(flat.count_class)), to_numpy(std::move(flat.count)));
+}
+
+nb::tuple boost(Numbers numbers, In<std::uint8_t, 1> labels, double start, std::size_t rounds, std::size_t depth,
+                std::size_t least, double rate, double lambda, std::size_t threads) {
+  const std::size_t rows = labels.size();
+  require(rows > 0 && numbers.shape(0) == rows && numbers.shape(1) > 0, "numbers must be ", rows, " x columns");
+  require(depth >= 1 && depth <= 12, "depth must be 1 to 12, got ", depth);
+  require(least >= 1, "least must be at least 1");
+  require(std::isfinite(start) && std::isfinite(rate) && std::isfinite(lambda) && lambda > 0.0,
+          "start, rate and lambda must be finite, lambda above 0");
+  bool inside = true;
+  for (const std::uint8_t label : view(labels)) inside &= label <= 1;
+  require(inside, "labels must be 0 or 1");
+  trees::BoostedTrees boosted;
+  {
+    nb::gil_scoped_release nogil;
+    boosted = trees::boost_trees(view(numbers), view(labels), start, {rounds, depth, least, rate, lambda}, threads);
+  }
+  return nb::make_tuple(to_numpy(std::move(boosted.column)), to_numpy(std::move(boosted.threshold)),
+                        to_numpy(std::move(boosted.rest_first)), to_numpy(std::move(boosted.value)));
+}
+
+void boosted_leaves(Numbers numbers, In<std::int32_t, 2> column, Numbers threshold, In<std::uint8_t, 2> rest_first,
+                    Out<std::int32_t, 2> leaves, std::size_t threads) {
+  const std::size_t rounds = column.shape(0), nodes = column.shape(1), columns = numbers.shape(1);
+  require(threshold.shape(0) == rounds && threshold.shape(1) == nodes, "threshold must be ", rounds, " x ", nodes);
+  require(rest_first.shape(0) == rounds && rest_first.shape(1) == nodes, "rest_first must be ", rounds, " x ", nodes);
+  require(leaves.shape(0) == numbers.shape(0) && leaves.shape(1) == rounds, "leaves must be ", numbers.shape(0), " x ",
+          rounds);
+  require(columns > 0, "there must be a column");
+  for (std::size_t round = 0; round < rounds; ++round)
+    for (std::size_t n = 0; n < nodes; ++n)
+      require(column(round, n) < 0 || (static_cast<std::size_t>(column(round, n)) < columns && 2 * n + 2 < nodes),
+              "column ", column(round, n), " of node ", n, " does not exist, or has no children");
+  nb::gil_scoped_release nogil;
+  trees::boosted_leaves(view(numbers), columns, view(column), view(threshold), view(rest_first), nodes, view(leaves),
+                        threads);
 }
 
 nb::list worths(Ids values, Codes codes, Numbers numbers, Ids labels, Reals weights, std::size_t classes,
@@ -160,6 +198,10 @@ void bind_trees(nb::module_& m) {
   m.def("worths", &worths, "values"_a, "codes"_a, "numbers"_a, "labels"_a, "weights"_a, "classes"_a, "min_cases"_a,
         "subsets"_a, "threads"_a,
         "Gain, split information, use, threshold, values and their groups of each attribute as a split of all cases.");
+  m.def("boost", &boost, "numbers"_a, "labels"_a, "start"_a, "rounds"_a, "depth"_a, "least"_a, "rate"_a, "lambda_"_a,
+        "threads"_a, "Boosted trees: column, threshold, side of rows without a number, value of each node, in a row.");
+  m.def("boosted_leaves", &boosted_leaves, "numbers"_a, "column"_a, "threshold"_a, "rest_first"_a,
+        "leaves"_a.noconvert(), "threads"_a, "The leaf of each row in each boosted tree.");
   m.def("added_errors", &added_errors, "n"_a, "e"_a, "confidence"_a, "What pruning adds to e errors among n cases.");
   nb::class_<BoundTree>(m, "Tree", "A tree that classifies.")
       .def("__init__", &make_tree, "values"_a, "numeric"_a, "classes"_a, "attribute"_a, "threshold"_a, "label"_a,

@@ -59,7 +59,7 @@ def train(
     block: Block = None,
     method: Annotated[
         str | None,
-        typer.Option(help="labels (logistic regression) or em (no labels needed); default: labels if there are any."),
+        typer.Option(help="labels, or em (no labels needed); default: labels if there are any."),
     ] = None,
     other: _Other = None,
     suggest: Annotated[str | None, further_output("Also write the pairs to label next to this file.")] = None,
@@ -103,7 +103,11 @@ def train(
     if isinstance(matcher, task.FellegiSunter):
         lines += matcher.lines()
     else:
-        lines += [f"{matcher.n_labels_} labels, penalty {matcher.penalty_:g}"]
+        assert isinstance(matcher, task.LearnedMatcher)
+        line = f"logistic regression, penalty {matcher.penalty_:g}" if matcher.weights_.any() else ""
+        trees = f"{len(matcher.tree_values_)} trees" if len(matcher.tree_values_) else ""
+        lines += [f"{matcher.n_labels_} labels: {' and '.join(filter(None, (line, trees)))}"]
+        lines += [f"threshold of greatest expected F {matcher.threshold_:.3f}"]
         lines += [] if matcher.reliability is None else matcher.reliability.lines()
     for line in lines:
         typer.echo(line, err=True)

@@ -54,7 +54,11 @@ _Report = Annotated[Path | None, further_output("Also write a page to review the
 _Unlabeled = Annotated[str, typer.Option(help="How pairs without a label count: negative or ignore.")]
 _Threshold = Annotated[
     float | None,
-    typer.Option("--threshold", "-t", help="Smallest score of a match, from 0 to 1; default: 0.6, of a model 0.5."),
+    typer.Option(
+        "--threshold",
+        "-t",
+        help="Smallest score of a match, from 0 to 1; default: 0.6, of a model what suits it best.",
+    ),
 ]
 
 

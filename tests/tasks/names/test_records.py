@@ -222,7 +222,6 @@ def test_numbers_of_a_pair_follow_their_definitions() -> None:
         "letters": "tfidf(trigrams)",
         "edit": "levenshtein",
         "start": "jaro_winkler",
-        "soft": "softtfidf(words, sub=jaro_winkler, theta=0.9)",
     }.items():
         keep = np.ones(len(a), bool)
         if column in ("words", "letters"):  # where no feature comes twice: there it counts once

@@ -15,7 +15,8 @@ blocking      which pairs of records are compared, and what that loses
 comparison    pairs of records as rows of numbers
 record_matcher RecordMatcher: the weighted mean of a measure a field
 learned       LearnedMatcher: probabilities learned from labels
-logistic      logistic regression for a few labels, and its calibration
+logistic      logistic regression for a few labels, and what held-out labels say of it
+boosting      boosted trees for many
 fellegi_sunter FellegiSunter: probabilities without labels
 mixture       its two classes, by EM over the agreement of all pairs
 agreement     how far values agree, in levels that the list defines

@@ -4,7 +4,7 @@ A field without a measure of its own is compared by all of these, a field with o
 plain form of records.py, and rarity is learned from the records that are compared.
 
     aligned      words aligned one to one, the default measure of names         edit      Levenshtein
-    soft         Soft-TFIDF of words over Jaro-Winkler                          start     Jaro-Winkler of the whole
+    start        Jaro-Winkler of the whole
     words        TF-IDF cosine of words                                         letters   TF-IDF cosine of trigrams
     contained    idf of common words / idf of the words of the lighter value
     rarest       idf of the rarest common word / log n
@@ -48,9 +48,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
 
 RIVALS = ("lead", "lead of one")
-_SOFT = "softtfidf(words, sub=jaro_winkler, theta=0.9)"
 _TEXT = (
-    *("aligned", "soft", "words", "letters", "edit", "start", "contained", "rarest", "surplus of lighter"),
+    *("aligned", "words", "letters", "edit", "start", "contained", "rarest", "surplus of lighter"),
     *("surplus of heavier", "numbers equal", "numbers differ", "numbers of one", "first letter", "first word"),
     *("last word", "length", "missing"),
 )
@@ -116,22 +115,32 @@ class PairComparer:
             yield block, np.concatenate([*parts, lead[block]], axis=1)
 
 
-def leads(left: NDArray[Any], right: NDArray[Any], scores: Floats, *, same_list: bool) -> Floats:
+def leads(
+    left: NDArray[Any],
+    right: NDArray[Any],
+    scores: Floats,
+    *,
+    same_list: bool,
+    rivals: NDArray[np.bool_] | None = None,
+) -> Floats:
     """How far each pair is ahead of the best rival of both of its records, and of the record with weaker rivals.
+
+    `rivals` says which of the pairs are rivals of others; by default all are.
 
     >>> leads(np.array([0, 0]), np.array([1, 2]), np.array([0.9, 0.5]), same_list=True).round(1).tolist()
     [[0.4, 0.9], [-0.4, 0.5]]
     """
+    ranked = scores if rivals is None else np.where(rivals, scores, -np.inf)
     if same_list:
-        both = _best_rival(np.concatenate([left, right]), np.concatenate([scores, scores]))
+        both = _best_rival(np.concatenate([left, right]), np.concatenate([ranked, ranked]))
         one, two = both[: len(left)], both[len(left) :]
     else:
-        one, two = _best_rival(left, scores), _best_rival(right, scores)
+        one, two = _best_rival(left, ranked), _best_rival(right, ranked)
     return np.stack([scores - np.maximum(one, two), scores - np.minimum(one, two)], axis=-1)
 
 
 def _best_rival(records: NDArray[Any], scores: Floats) -> Floats:
-    """The best score of another pair of the same record; 0 if there is none."""
+    """The best score of another pair of the same record; 0 if there is none. A score of -inf is no rival."""
     order = np.lexsort((-scores, records))
     sorted_scores = scores[order]
     first = np.ones(len(order), bool)
@@ -143,7 +152,7 @@ def _best_rival(records: NDArray[Any], scores: Floats) -> Floats:
     second[several] = sorted_scores[starts[several] + 1]
     rivals = np.empty(len(order))
     rivals[order] = np.where(first, second[group], sorted_scores[starts][group]) if len(order) else 0.0
-    return rivals
+    return np.where(np.isneginf(rivals), 0.0, rivals)
 
 
 def _blocks(size: int) -> Iterator[slice]:
@@ -187,7 +196,7 @@ class _FieldValues:
         if self.field.measure is None:
             self._bags = self._bags or _Bags(self.texts)
             whole = [self._score(measure, a, b) for measure in self._bags.whole]
-            columns = [whole[0], *self._bags.cosines(a, b), *whole[1:], *self._bags.shares(a, b)]
+            columns = [*self._bags.cosines(a, b), *whole, *self._bags.shares(a, b)]
             rows[np.flatnonzero(there)[:, None], np.arange(1, len(_TEXT) - 1)] = np.stack(columns, axis=-1)
         return rows
 
@@ -205,7 +214,7 @@ class _Bags:
     """Words and trigrams of distinct values as sparse rows."""
 
     def __init__(self, texts: list[str]) -> None:
-        self.whole = [parse_measure(text).fit(texts) for text in (_SOFT, "levenshtein", "jaro_winkler")]
+        self.whole = [parse_measure(text).fit(texts) for text in ("levenshtein", "jaro_winkler")]
         words = [text.split() for text in texts]
         table, self._words, idf = _bag(words)
         self._scale = max(math.log(max(2, len(texts))), 1e-9)

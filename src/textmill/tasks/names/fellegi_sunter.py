@@ -179,7 +179,7 @@ class FellegiSunter(RecordEstimator, Model):
         candidates: Candidates | None = None,
     ) -> FellegiSunter:
         """Learn from all pairs of a list, or of two; raise `UndecidedError` where they do not show which match."""
-        check_range("threshold", self.threshold, at_least=0.0, at_most=1.0)
+        self._least()
         check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0.0)
         fields = _check_fields(self._fields(), records, other, self.n_jobs)

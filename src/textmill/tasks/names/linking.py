@@ -143,8 +143,7 @@ def dedupe_records(
     if method is None:
         method = "connected" if isinstance(matcher, RecordMatcher) else "correlation"
     check_choice("method", method, ["connected", "correlation"])
-    least = matcher.threshold if threshold is None else threshold
-    check_range("threshold", least, at_least=0.0, at_most=1.0)
+    least = matcher._least(threshold)
     candidates, scores = matcher.scores(records)
     pairs = pairs_above(candidates, scores, least)
     names = records.names()

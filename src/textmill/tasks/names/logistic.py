@@ -15,6 +15,7 @@ Friedman (2009), section 4.4.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,15 +25,18 @@ from numpy.typing import NDArray
 from textmill import optimize
 from textmill.arrays import Floats, Ints
 from textmill.numeric import special
-from textmill.selection import choose, deal_folds, held_out
+from textmill.selection import deal_folds, held_out
 
 __all__ = [
     "PENALTIES",
     "Logistic",
     "Reliability",
     "choose_penalty",
+    "expected_threshold",
     "fit_logistic",
-    "held_out_probabilities",
+    "held_out_odds",
+    "label_folds",
+    "log_losses",
     "reliability",
 ]
 
@@ -40,7 +44,6 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 PENALTIES = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 _FOLDS = 5
-_EDGE = 1e-12  # a probability of 0 has no logarithm
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,44 +80,60 @@ class Reliability:
         return [*lines, f"Brier score {self.brier:.4f}"]
 
 
-def fit_logistic(Z: Floats, y: Flags, penalty: float) -> Logistic:
-    """Fit to rows without NaN and labels of both kinds.
+def fit_logistic(Z: Floats, y: Flags, penalty: float, *, start: Logistic | None = None) -> Logistic:
+    """Fit to rows without NaN and labels of both kinds, from where another model is.
 
     >>> found = fit_logistic(np.array([[-1.0], [0.5], [-0.5], [1.0]]), np.array([False, False, True, True]), 1.0)
     >>> found.weights.round(4).tolist(), abs(found.intercept) < 1e-9
     ([0.3085], True)
     """
     rows = np.column_stack([Z, np.ones(len(Z))])
-    start = np.append(np.zeros(Z.shape[1]), special.logit((y.sum() + 0.5) / (len(y) + 1.0)))
-    theta = optimize.fit_logistic(rows, y, l2=np.append(np.full(Z.shape[1], penalty), 0.0), start=start)
+    first = np.append(np.zeros(Z.shape[1]), special.logit((y.sum() + 0.5) / (len(y) + 1.0)))
+    if start is not None:
+        first = np.append(start.weights, start.intercept)
+    theta = optimize.fit_logistic(rows, y, l2=np.append(np.full(Z.shape[1], penalty), 0.0), start=first)
     return Logistic(theta[:-1].copy(), float(theta[-1]), penalty)
 
 
-def held_out_probabilities(Z: Floats, y: Flags, penalty: float) -> Floats | None:
-    """The probability of each label by a model of the other folds; None if a class has fewer than two labels."""
-    folds = _folds(y)
-    if folds is None:
-        return None
-    return held_out(lambda train, test: _predicted(Z, y, penalty, train, test), folds)
+def held_out_odds(Z: Floats, y: Flags, folds: Ints, penalties: Sequence[float] = PENALTIES) -> Floats:
+    """The log odds of each label by models of the other folds, (labels, penalties)."""
+    return held_out(lambda train, test: _path(Z[train], y[train], Z[test], penalties), folds)
+
+
+def log_losses(odds: Floats, y: Flags) -> Floats:
+    """The log loss of each label, for each column of log odds.
+
+    >>> log_losses(np.array([[0.0], [2.0]]), np.array([True, False])).round(3).tolist()
+    [[0.693], [2.127]]
+    """
+    return np.asarray(np.logaddexp(0.0, np.where(y, -1.0, 1.0)[:, None] * odds))
 
 
 def choose_penalty(Z: Floats, y: Flags) -> float:
-    """The penalty with the least log loss on labels held out.
+    """The penalty with the least log loss on labels held out; 1 where a class has fewer than two labels.
 
     >>> Z = np.linspace(-1, 1, 40)[:, None]
     >>> choose_penalty(Z, Z[:, 0] > 0) < 1.0
     True
     """
-    folds = _folds(y)
+    folds = label_folds(y)
     if folds is None:
         return 1.0
+    return PENALTIES[int(log_losses(held_out_odds(Z, y, folds), y).mean(axis=0).argmin())]
 
-    def loss(penalty: float, train: Ints, test: Ints) -> Floats:
-        p = _predicted(Z, y, penalty, train, test)
-        return np.asarray(-np.log(np.clip(np.where(y[test], p, 1.0 - p), _EDGE, 1.0)))
 
-    choice = choose(PENALTIES, loss, folds)
-    return float(choice.settings[choice.best])
+def expected_threshold(p: Floats) -> float:
+    """The threshold of greatest expected F for examples with these probabilities, halfway to the next lower one.
+
+    If the k most probable ones are taken, F is expected to be 2 (p_1 + ... + p_k) / (k + sum p).
+
+    >>> expected_threshold(np.array([0.9, 0.4, 0.1]))
+    0.25
+    """
+    falling = np.sort(p)[::-1]
+    taken = 2.0 * np.cumsum(falling) / (np.arange(1, len(p) + 1) + falling.sum())
+    at = int(taken.argmax())
+    return float((falling[at] + np.append(falling, 0.0)[at + 1]) / 2)
 
 
 def reliability(p: Floats, y: Flags, bins: int = 5) -> Reliability:
@@ -138,12 +157,16 @@ def reliability(p: Floats, y: Flags, bins: int = 5) -> Reliability:
     )
 
 
-def _predicted(Z: Floats, y: Flags, penalty: float, train: Ints, test: Ints) -> Floats:
-    """Probabilities of rows by a model of others."""
-    return np.asarray(special.expit(fit_logistic(Z[train], y[train], penalty).log_odds(Z[test])))
+def _path(Z: Floats, y: Flags, unseen: Floats, penalties: Sequence[float]) -> Floats:
+    """Log odds of rows by models of others, (rows, penalties); each model starts where the last one ended."""
+    odds, model = np.empty((len(unseen), len(penalties))), None
+    for column, penalty in enumerate(penalties):
+        model = fit_logistic(Z, y, penalty, start=model)
+        odds[:, column] = model.log_odds(unseen)
+    return odds
 
 
-def _folds(y: Flags) -> Ints | None:
+def label_folds(y: Flags) -> Ints | None:
     """The fold of each label, both classes dealt out evenly; None if a class cannot be split."""
     count = min(_FOLDS, int(y.sum()), int((~y).sum()))
     return None if count < 2 else deal_folds(y, count)

@@ -30,6 +30,7 @@ __all__ = [
     "RecordEstimator",
     "RecordMatcher",
     "explanation_lines",
+    "leads_among",
     "pairs_above",
     "rows_of",
     "standard_rows",
@@ -109,7 +110,7 @@ class RecordEstimator(Estimator):
     fields: Sequence[str | Field]
     blocks: Sequence[str | Block] | None
     k: int
-    threshold: float
+    threshold: float | None
     n_jobs: int | None
 
     def candidates(self, records: RecordList, other: RecordList | None = None) -> Candidates:
@@ -147,7 +148,7 @@ class RecordEstimator(Estimator):
         self, records: RecordList, pairs: Pairs, *, threshold: float | None = None, method: str = "connected"
     ) -> Clusters:
         """Groups of matching records, and the record that stands for each."""
-        least = self.threshold if threshold is None else threshold
+        least = self._least(threshold)
         groups = cluster_pairs(pairs, len(records), threshold=least, method=method)
         return Clusters(groups, canonical_names(records.names().names, groups, pairs))
 
@@ -179,10 +180,19 @@ class RecordEstimator(Estimator):
     def _pairs(
         self, records: RecordList, other: RecordList | None, threshold: float | None, candidates: Candidates | None
     ) -> Pairs:
-        least = self.threshold if threshold is None else threshold
-        check_range("threshold", least, at_least=0.0, at_most=1.0)
+        least = self._least(threshold)
         candidates, scores = self.scores(records, other, candidates=candidates)
         return pairs_above(candidates, scores, least)
+
+    def _least(self, threshold: float | None = None) -> float:
+        """The least score of a match: the threshold that is passed, else that of the matcher."""
+        least = self._threshold() if threshold is None else threshold
+        check_range("threshold", least, at_least=0.0, at_most=1.0)
+        return least
+
+    def _threshold(self) -> float:
+        assert self.threshold is not None
+        return self.threshold
 
     def _fields(self) -> list[Field]:
         if isinstance(self.fields, str) or not self.fields:
@@ -210,12 +220,18 @@ def rows_of(
     comparer: PairComparer, candidates: Candidates, base: Floats, positions: NDArray[np.int64] | None = None
 ) -> Floats:
     """Numbers of the candidates at these positions, or of all: (pairs, columns)."""
-    lead = leads(candidates.left, candidates.right, base, same_list=candidates.sizes[1] is None)
+    lead = leads_among(candidates, base)
     left, right = candidates.left, candidates.right
     if positions is not None:
         left, right, lead = left[positions], right[positions], lead[positions]
     blocks = [rows for _, rows in comparer.features(left, right, lead)]
     return np.concatenate([np.zeros((0, len(comparer.columns))), *blocks])
+
+
+def leads_among(candidates: Candidates, base: Floats) -> Floats:
+    """How far candidates are ahead of their rivals; pairs that no block has found are nobody's rivals."""
+    rivals = np.asarray(candidates.by_block.any(axis=0))
+    return leads(candidates.left, candidates.right, base, same_list=candidates.sizes[1] is None, rivals=rivals)
 
 
 def standard_rows(
