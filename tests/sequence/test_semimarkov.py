@@ -512,8 +512,8 @@ def test_segments_that_are_all_too_long_are_named():
 
 
 def test_bad_data():
-    with pytest.raises(DataError, match="sequence 1, token 1: tag 'I-P' is not IOB2"):
-        small().fit([["a"]], [["I-P"]])
+    with pytest.raises(DataError, match="sequence 1, token 2: tag 'E-P' is not IOB2"):
+        small().fit([["a", "b", "c"]], [["B-P", "E-P", "I-P"]])
     with pytest.raises(DataError, match="no labeled segments"):
         small().fit([["a"]], [["O"]])
     with pytest.raises(DataError, match="2 sequences but 1"):

@@ -11,6 +11,8 @@ import typer
 
 __all__ = [
     "Cluster",
+    "ColumnEncoding",
+    "DocumentMark",
     "Errors",
     "IdField",
     "Jobs",
@@ -40,6 +42,15 @@ def _check_errors(value: str) -> str:
 
 
 Cluster = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
+ColumnEncoding = Annotated[str, typer.Option("--encoding", help="Encoding of columns and texts, such as latin-1.")]
+DocumentMark = Annotated[
+    str,
+    typer.Option(
+        "--document",
+        metavar="MARK",
+        help="How lines between documents of a column file begin, such as ###MEDLINE:; '' for none.",
+    ),
+]
 Errors = Annotated[
     str,
     typer.Option(callback=_check_errors, help="What to do with bad records: strict (stop) or skip (and count them)."),

@@ -57,7 +57,7 @@ class SearchOptions:
         return self.search
 
 
-def read_tokens(tagger: Any, source: Any, label_column: str | None = None) -> Any:
+def read_tokens(tagger: Any, source: Any, **reading: Any) -> Any:
     """The sentences to label, with their lines; an error for text that was not cut into words."""
     from textmill.corpus import check_tagged, read_tagged
     from textmill.sequence import SemiMarkovCRF
@@ -68,7 +68,7 @@ def read_tokens(tagger: Any, source: Any, label_column: str | None = None) -> An
     else:
         width, labels = tagger.encoder_.width_, set(tagger.classes_.tolist())
         width = 0 if _reads_words_only(tagger) else width
-    sentences = read_tagged(source, label_column=label_column, keep_lines=True)
+    sentences = read_tagged(source, keep_lines=True, **reading)
     return check_tagged(sentences, labels, width=width) if _reads_columns(tagger) else sentences
 
 
@@ -90,8 +90,20 @@ def _reads_columns(tagger: Any) -> bool:
     return encoder is None or bool(encoder.patterns_)
 
 
+<<<<<<< HEAD
 def certified_lines(tagger: Any, source: Any, format: str, options: Any, searching: SearchOptions) -> Iterator[str]:  # noqa: A002
     """A JSON line per sequence: tokens, labelings with probabilities, certificate."""
+=======
+def certified_lines(
+    tagger: Any,
+    source: Any,
+    format: str,  # noqa: A002
+    options: Any,
+    searching: SearchOptions,
+    **reading: Any,
+) -> Iterator[str]:
+    """A JSON line per sequence: tokens, labellings with probabilities, certificate."""
+>>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
     from itertools import islice
 
     from textmill.errors import DataError
@@ -101,7 +113,11 @@ def certified_lines(tagger: Any, source: Any, format: str, options: Any, searchi
     if format != "columns" or options.scores or options.posterior or options.maximize or options.search == "viterbi":
         raise DataError("--certificates goes with columns, --search, -k, --constrain and limits only")
     limits = SearchLimits(searching.max_expansions, searching.max_paths, searching.max_seconds)
+<<<<<<< HEAD
     sentences = iter(track(read_tokens(tagger, source), "labeling", unit="sequences"))
+=======
+    sentences = iter(track(read_tokens(tagger, source, **reading), "labelling", unit="sequences"))
+>>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
     while batch := list(islice(sentences, BATCH)):
         split = [split_sentence(tagger, sentence, options.constrain) for sentence in batch]
         answers = tagger.predict_certified(

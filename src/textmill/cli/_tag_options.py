@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from textmill.cli._options import LabelColumn
+from textmill.cli._options import ColumnEncoding, DocumentMark, LabelColumn
 from textmill.cli._tag_kinds import KINDS
 
 __all__ = ["Format", "Tests", "Training"]
@@ -26,12 +26,6 @@ _WordsOnly = Annotated[
     ),
 ]
 _Syntax = Annotated[str, typer.Option(rich_help_panel="Data", help="Pattern syntax: textmill, wapiti or crf++.")]
-_Document = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MARK", rich_help_panel="Data", help="Beginning of lines between documents, such as -DOCSTART-."
-    ),
-]
 _MinCount = Annotated[
     int, typer.Option(rich_help_panel="Data", help="Leave out tests that occur less often in the data.")
 ]
@@ -89,14 +83,21 @@ class Tests:
     syntax: _Syntax = "textmill"
     format: Format = "columns"
     min_count: _MinCount = 1
-    document: _Document = None
+    document: DocumentMark = "-DOCSTART-"
+    encoding: ColumnEncoding = "utf-8"
     label_column: LabelColumn = None
 
     def read(self, source: Any) -> Any:
         """The labeled sequences of a file."""
         from textmill.sequence import read_labeled
 
-        return read_labeled(source, format=self.format, document=self.document, label_column=self.label_column)
+        return read_labeled(
+            source,
+            format=self.format,
+            document=self.document,
+            encoding=self.encoding,
+            label_column=self.label_column,
+        )
 
     def read_training(self, source: Any) -> Any:
         """The same of a file to learn from, whose labels must have something to learn."""

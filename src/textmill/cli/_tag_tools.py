@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._options import Jobs, Json, JsonLines, Seed
+from textmill.cli._options import ColumnEncoding, DocumentMark, Jobs, Json, JsonLines, Seed
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
@@ -165,6 +165,8 @@ def compare(
     ],
     second: Annotated[str, typer.Argument(metavar="B", help="The same sequences with the labels of another tagger.")],
     resamples: Annotated[int, typer.Option(help="Number of bootstrap samples.")] = 1000,
+    document: DocumentMark = "-DOCSTART-",
+    encoding: ColumnEncoding = "utf-8",
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -175,7 +177,9 @@ def compare(
     from textmill.corpus import read_tagged
     from textmill.sequence import check_predicted, compare_columns
 
-    sentences = [list(read_tagged(source, labels=True)) for source in (first, second)]
+    sentences = [
+        list(read_tagged(source, labels=True, document=document, encoding=encoding)) for source in (first, second)
+    ]
     for some, source in zip(sentences, (first, second), strict=True):
         check_predicted(some, source)
     comparison = compare_columns(*sentences, resamples=resamples, random_state=seed)

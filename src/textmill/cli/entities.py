@@ -10,17 +10,13 @@ import typer
 
 from textmill.cli._json import json_line, json_page
 from textmill.cli._lines import holds_records, record_line
-from textmill.cli._options import Jobs, Json, JsonLines, LabelColumn, TextField, answers
+from textmill.cli._options import ColumnEncoding, DocumentMark, Jobs, Json, JsonLines, LabelColumn, TextField, answers
 from textmill.cli._outputs import further_output, output_option
 from textmill.cli._tables import Printed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 _Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model made by `textmill entities train`.")]
-_Document = Annotated[
-    str, typer.Option(metavar="MARK", help="How lines between documents of a column file begin, such as ###MEDLINE:.")
-]
-_Encoding = Annotated[str, typer.Option(help="Encoding of column files and texts, such as latin-1.")]
 
 
 @app.command()
@@ -39,8 +35,8 @@ def train(
     ] = None,
     dev: Annotated[str | None, typer.Option(metavar="FILE", help="Tagged file to evaluate or tune on.")] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Try settings on --dev and keep the best (counted).")] = False,
-    document: _Document = "-DOCSTART-",
-    encoding: _Encoding = "utf-8",
+    document: DocumentMark = "-DOCSTART-",
+    encoding: ColumnEncoding = "utf-8",
     label_column: LabelColumn = None,
     jobs: Jobs = None,
 ) -> None:
@@ -48,6 +44,7 @@ def train(
 
     Example: textmill entities train esp.train --language es --dev esp.testa -o names.mill
     """
+    from textmill.corpus import spans_of
     from textmill.readable import counted
     from textmill.tasks.entities import EntityRecognizer, read_entities, tune_entities
 
@@ -67,7 +64,7 @@ def train(
     else:
         model.fit(X, y)
     model.save(output)
-    names = sum(tag.startswith(("B", "S", "U")) for tags in y for tag in tags)
+    names = sum(len(spans_of(tags, lenient=True)) for tags in y)
     types = ", ".join(map(str, model.classes_.tolist()))
     typer.echo(f"{counted(len(X), 'sentences')}, {counted(names, 'names')} of the types {types}")
     if held_out is not None:
@@ -83,8 +80,8 @@ def label(
         bool, typer.Option("--text", help="DATA is running text; print the names with their places.")
     ] = False,
     json: JsonLines = False,
-    document: _Document = "-DOCSTART-",
-    encoding: _Encoding = "utf-8",
+    document: DocumentMark = "-DOCSTART-",
+    encoding: ColumnEncoding = "utf-8",
     text_field: TextField = None,
     jobs: Jobs = None,
 ) -> None:
@@ -121,8 +118,8 @@ def evaluate(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Column file: words first, IOB tags last.")],
     report: Annotated[Path | None, further_output("Page to write: both phases, and errors with context.")] = None,
     json: Json = False,
-    document: _Document = "-DOCSTART-",
-    encoding: _Encoding = "utf-8",
+    document: DocumentMark = "-DOCSTART-",
+    encoding: ColumnEncoding = "utf-8",
     label_column: LabelColumn = None,
     jobs: Jobs = None,
 ) -> None:

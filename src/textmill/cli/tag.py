@@ -11,7 +11,17 @@ import typer
 
 from textmill.cli._json import json_line
 from textmill.cli._lines import holds_records, record_line
-from textmill.cli._options import Cluster, Jobs, Json, JsonLines, LabelColumn, Seed, TextField
+from textmill.cli._options import (
+    Cluster,
+    ColumnEncoding,
+    DocumentMark,
+    Jobs,
+    Json,
+    JsonLines,
+    LabelColumn,
+    Seed,
+    TextField,
+)
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
 from textmill.cli._tables import Printed
@@ -141,7 +151,8 @@ def label(
     join_lines: Annotated[
         bool, typer.Option("--join-lines", help="Line ends of running text end no sentence; blank lines do.")
     ] = False,
-    encoding: Annotated[str, typer.Option(help="Encoding of running text.")] = "utf-8",
+    document: DocumentMark = "-DOCSTART-",
+    encoding: ColumnEncoding = "utf-8",
     text_field: TextField = None,
     label_column: LabelColumn = None,
     repair: Annotated[
@@ -214,8 +225,9 @@ def label(
     )
     with ExitStack() as stack:
         columns: Any = "-" if source is None else source
+        reading: dict[str, Any] = {"document": document, "encoding": encoding, "label_column": label_column}
         if text is None and format == "columns":
-            columns = stack.enter_context(open_source(columns, text_field=text_field))
+            columns = stack.enter_context(open_source(columns, encoding=encoding, text_field=text_field))
         if text is not None:
             if source is not None or format != "columns" or options != LabelingOptions():
                 raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
@@ -227,20 +239,28 @@ def label(
                 raise DataError("a tagger of segments labels columns, not texts; give one token per line")
             texts = _labeled_records(tagger, columns.documents(), join_lines, repairs)
         elif searching.certificates:
-            texts = certified_lines(tagger, columns, format, options, searching)
+            texts = certified_lines(tagger, columns, format, options, searching, **reading)
         elif spans or by_segments is not None:
             if json or join_lines or format != "columns" or repairs is not None:
                 raise typer.BadParameter("spans are of columns; leave out --json, --join-lines, --format and --repair")
+<<<<<<< HEAD
             sentences = track(read_tokens(tagger, columns, label_column), "labeling", unit="sequences")
+=======
+            sentences = track(read_tokens(tagger, columns, **reading), "labelling", unit="sequences")
+>>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
             texts = (label_spans if spans else label_segments)(tagger, sentences, options)
         elif json or join_lines:
             raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
         elif format == "columns":
+<<<<<<< HEAD
             sentences = track(read_tokens(tagger, columns, label_column), "labeling", unit="sequences")
+=======
+            sentences = track(read_tokens(tagger, columns, **reading), "labelling", unit="sequences")
+>>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
             texts = label_sentences(tagger, _warned(tagger, sentences), options, repair=repairs)
         else:
             label = label_attributes if format == "crfsuite" else label_tests
-            texts = label(tagger, columns, options, repair=repairs)
+            texts = label(tagger, columns, options, repair=repairs, encoding=encoding)
         with writer(output) as out:
             out.writelines(texts)
     if repairs is not None:
@@ -269,6 +289,8 @@ def evaluate(
         bool, typer.Option("--show-errors", help="Add a table of wrong tokens or chunks, by what was taken for what.")
     ] = False,
     k: Annotated[int, typer.Option("-k", help="Number of errors of each kind to show.")] = 3,
+    document: DocumentMark = "-DOCSTART-",
+    encoding: ColumnEncoding = "utf-8",
     boundaries: Annotated[
         bool, typer.Option("--boundaries", help="Add scores of the left and right edges of chunks.")
     ] = False,
@@ -292,7 +314,7 @@ def evaluate(
     )
 
     check_range("k", k, at_least=1, whole=True)
-    sentences = list(read_tagged(source, labels=True))
+    sentences = list(read_tagged(source, labels=True, document=document, encoding=encoding))
     check_predicted(sentences, source)
     scores = evaluate_columns(sentences, chunks=chunks)
     kinds = errors_by_kind(column_errors(sentences, chunks=chunks)) if show_errors else {}
@@ -368,6 +390,8 @@ def repair(
     source: Annotated[str, typer.Argument(metavar="FILE", help="Columns, of which the last has tags; - for stdin.")],
     scheme: Annotated[str, typer.Option(help="IOB2, IOB1, IOBES, BILOU, IOE2 or IOE1.")] = "IOB2",
     output: Annotated[str, output_option("The file to write; - for stdout.")] = "-",
+    document: DocumentMark = "-DOCSTART-",
+    encoding: ColumnEncoding = "utf-8",
 ) -> None:
     """Make the tags in the last column well-formed; chunks and their labels stay, only the letters change.
 
@@ -379,8 +403,9 @@ def repair(
     from textmill.sequence import TagRepairs, repair_lines
 
     repairs = TagRepairs(scheme)
+    sentences = read_tagged(source, keep_lines=True, labels=True, document=document, encoding=encoding)
     with writer(output) as out:
-        out.writelines(repair_lines(read_tagged(source, keep_lines=True, labels=True), repairs))
+        out.writelines(repair_lines(sentences, repairs))
     warnings.warn(str(repairs), stacklevel=1)
 
 

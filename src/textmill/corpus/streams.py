@@ -56,6 +56,14 @@ _MARKS = {
     "utf-16-le": codecs.BOM_UTF16_LE,
     "utf-16-be": codecs.BOM_UTF16_BE,
 }
+_KANA = re.compile("[\u3041-\u30fe]")
+_EASTERN = {  # encodings of East Asia and the characters that common text in them has
+    "euc_jp": re.compile("[\u3001-\u30fe\u4e00-\u9fff\uff01-\uff5e]"),
+    "shift_jis": re.compile("[\u3001-\u30fe\u4e00-\u9fff\uff01-\uff5e]"),
+    "gb18030": re.compile("[\u3001-\u301f\u4e00-\u9fff\uff01-\uff5e]"),
+    "big5": re.compile("[\u3001-\u301f\u4e00-\u9fff\uff01-\uff5e]"),
+    "euc_kr": re.compile("[\u3001-\u301f\uac00-\ud7a3]"),
+}
 _FOREIGN = {b"PK\x03\x04": "a zip archive", b"%PDF-": "a PDF file", b"PAR1": "a Parquet file", b"\x89PNG": "an image"}
 
 
@@ -450,6 +458,8 @@ def _fault(data: bytes, encoding: str, head: bytes, name: str, line: int) -> Dat
             remedy = "the file ends in the middle of a character; was the copy finished?"
         elif encoding == "utf-8" and data[error.start] == 0xED and data[error.start + 1 :][:1] >= b"\xa0":
             remedy = "half a surrogate pair is no character; write the file again as UTF-8"
+        elif _has_other_script(data):
+            remedy = _eastern_remedy(data)
         elif _looks_like_western(data):
             guess = "cp1252" if any(0x80 <= byte < 0xA0 for byte in data) else "latin-1"
             remedy = f"the line looks like {guess}, pass encoding='{guess}'"
@@ -466,6 +476,31 @@ def _fault(data: bytes, encoding: str, head: bytes, name: str, line: int) -> Dat
         order = "be" if head[:1] == b"\0" else "le"
         remedy = f"the file looks like UTF-16, pass encoding='utf-16-{order}'"
     return DataError(f"{fault}; {remedy}", source=name, line=line, column=column)
+
+
+def _has_other_script(data: bytes) -> bool:
+    """Whether words with bytes above 127 consist of them, as they do in all scripts but the Latin one."""
+    words = [word for word in data.split() if not word.isascii()]
+    return 2 * len(re.findall(rb"[\x80-\xff]", b"".join(words))) > sum(map(len, words))
+
+
+def _eastern_remedy(data: bytes) -> str:
+    """Which encoding a line may have whose letters are not Latin: of East Asia, if its characters are, else any."""
+    decoded = {name: text for name in _EASTERN if (text := _decode(data, name)) is not None}
+    shares = {name: _share_of(_EASTERN[name], text) for name, text in decoded.items()}
+    if not (most := max(shares.values(), default=0.0)) > 0.5:
+        return "its letters are not Latin; pass encoding=... with that of the file, such as cp1251, koi8-r or big5"
+    likely = [name for name, share in shares.items() if share > 0.9 * most]
+    kana = [name for name in likely if _EASTERN[name].match("\u3042") and _share_of(_KANA, decoded[name]) > 0.2]
+    first, *others = kana[:1] or likely
+    also = f", or if that reads badly {' or '.join(others)}" if others else ""
+    return f"the line looks like {first}, pass encoding='{first}'{also}"
+
+
+def _share_of(script: re.Pattern[str], text: str) -> float:
+    """The share of the characters outside of ASCII that belong to a script."""
+    foreign = [c for c in text if c > "\x7f"]
+    return sum(map(bool, map(script.match, foreign))) / max(len(foreign), 1)
 
 
 def _looks_like_western(data: bytes) -> bool:

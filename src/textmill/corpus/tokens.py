@@ -40,7 +40,7 @@ def read_tagged(
     source: Source | Opened,
     *,
     label_column: str | None = None,
-    document: str | None = None,
+    document: str | None = "-DOCSTART-",
     encoding: str = "utf-8",
     keep_lines: bool = False,
     labels: bool = False,
@@ -48,8 +48,8 @@ def read_tagged(
     r"""Stream the sentences of a file of columns or of CoNLL-U (a path, `-`, a binary stream, or what was opened).
 
     Of CoNLL-U come the forms of the words and the column `label_column`, such as "upos"; in a file of columns the last
-    one is the label, and it takes no name. With `labels` CoNLL-U without `label_column` is an error. `document`,
-    `encoding` and `keep_lines` are those of `read_columns`.
+    one is the label, and it takes no name. With `labels` CoNLL-U without `label_column` is an error. `document` is
+    how lines between documents begin, "" or None for none; `encoding` and `keep_lines` are those of `read_columns`.
 
     A file .tsv may be a table or columns: it is a table if its first line names a field "text".
 
@@ -74,7 +74,7 @@ def read_tagged(
             fault = "label_column names a column of CoNLL-U, and this is none; make the label the last column"
             raise DataError(fault, source=name)
         yield from sentences_of_columns(
-            opened.stream, document=document, encoding=encoding, keep_lines=keep_lines, name=name
+            opened.stream, document=document or None, encoding=encoding, keep_lines=keep_lines, name=name
         )
 
 

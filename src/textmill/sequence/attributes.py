@@ -32,7 +32,7 @@ class AttributeSequence(NamedTuple):
     weight: float
 
 
-def read_attributes(source: Source) -> Iterator[AttributeSequence]:
+def read_attributes(source: Source, *, encoding: str = "utf-8") -> Iterator[AttributeSequence]:
     r"""Stream the sequences of an attribute file (a path, `-` for standard input, or an open binary file).
 
     >>> import io
@@ -45,7 +45,7 @@ def read_attributes(source: Source) -> Iterator[AttributeSequence]:
     labels: list[str] = []
     weight = 1.0
     parsed: dict[str, tuple[str, float]] = {}
-    for number, line in open_lines(source):
+    for number, line in open_lines(source, encoding=encoding):
         if not line.strip():
             if labels:
                 yield AttributeSequence(tokens, labels, weight)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from textmill.arrays import Ints
 from textmill.corpus import Span, check_tags, spans_of
+from textmill.corpus.iob import guess_scheme
 from textmill.errors import DataError
 
 __all__ = ["Candidates", "all_candidates", "flat_spans", "gold_spans", "room_of"]
@@ -106,23 +107,36 @@ def room_of(offsets: Ints) -> Ints:
     return ends - np.arange(int(offsets[-1]))
 
 
+<<<<<<< HEAD
 def gold_spans(y: Iterable[Sequence[str]], X: Sequence[Any] = (), *, scheme: str = "IOB2") -> list[list[Span]]:
     """The labeled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
+=======
+def gold_spans(y: Iterable[Sequence[str]], X: Sequence[Any] = (), *, scheme: str | None = None) -> list[list[Span]]:
+    """The labelled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
+>>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
 
-    Sentences of X that know their source and line make the message point into their file.
+    Without `scheme` it is the one that all sequences fit, or IOB2 if they fit none. Sentences of X that know their
+    source and line make the message point into their file.
 
     >>> gold_spans([["B-X", "I-X", "O"]])
     [[(0, 2, 'X')]]
+    >>> gold_spans([["O", "I-X"]])
+    [[(1, 2, 'X')]]
     """
-    spans = []
+    y, spans = [list(tags) for tags in y], []
+    if scheme is None:
+        try:
+            scheme = guess_scheme(y)
+        except DataError:
+            scheme = "IOB2"
     for number, tags in enumerate(y):
         place = X[number] if number < len(X) else None
         source, line = getattr(place, "source", None), getattr(place, "line", None)
         try:
-            spans.append(spans_of(list(tags), scheme))
+            spans.append(spans_of(tags, scheme))
         except DataError as error:
             if source is not None and line is not None:
-                check_tags(list(tags), scheme, source=source, line=line)
+                check_tags(tags, scheme, source=source, line=line)
             raise DataError(f"sequence {number + 1}, {error}") from None
     return spans
 

@@ -20,7 +20,14 @@ from textmill.corpus import Sentence
 from textmill.errors import DataError
 from textmill.metrics import Difference, PairedCounts, paired_bootstrap
 from textmill.model import RandomState, check_range, seed_of
-from textmill.sequence.evaluation import FIGURES, TagScores, evaluate_tags, figure_of, gold_and_predicted
+from textmill.sequence.evaluation import (
+    FIGURES,
+    TagScores,
+    evaluate_tags,
+    figure_of,
+    gold_and_predicted,
+    in_gold_scheme,
+)
 
 __all__ = ["TagComparison", "compare_columns", "compare_tags"]
 
@@ -98,7 +105,10 @@ def compare_tags(
 ) -> TagComparison:
     """Compare the labels of two taggers with the gold labels and with each other."""
     check_range("resamples", resamples, at_least=1, whole=True)
+    gold, first, second = (list(labels) for labels in (gold, first, second))
     scores = evaluate_tags(gold, first), evaluate_tags(gold, second)
+    if all(one.chunks is not None for one in scores):
+        first, second = in_gold_scheme(gold, first), in_gold_scheme(gold, second)
     right = [
         np.array([a == b for row, own in zip(gold, labels, strict=True) for a, b in zip(row, own, strict=True)], bool)
         for labels in (first, second)

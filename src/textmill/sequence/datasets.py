@@ -47,13 +47,14 @@ def read_labeled(
     source: Source,
     *,
     format: str = "columns",  # noqa: A002
-    document: str | None = None,
+    document: str | None = "-DOCSTART-",
+    encoding: str = "utf-8",
     label_column: str | None = None,
 ) -> LabeledSequences:
     """Read a labeled file (a path, `-` for standard input, or an open binary file) to train or to test with.
 
-    `document` is how lines between documents begin in a file of columns, such as -DOCSTART- or ###MEDLINE:. Of CoNLL-U
-    the forms of words are read, and `label_column` names the column of their labels, such as upos.
+    `document` is how lines between documents begin in a file of columns, such as ###MEDLINE:; they are no tokens. Of
+    CoNLL-U the forms of words are read, and `label_column` names the column of their labels, such as upos.
 
     >>> import io
     >>> data = read_labeled(io.BytesIO(b"the DT B-NP\\ndog NN I-NP\\n"))
@@ -64,7 +65,7 @@ def read_labeled(
     if label_column is not None and format != "columns":
         raise DataError("label_column names a column of CoNLL-U; leave it out, or pass format='columns'")
     if format == "crfsuite":
-        read = list(read_attributes(source))
+        read = list(read_attributes(source, encoding=encoding))
         weights = np.array([sequence.weight for sequence in read])
         data = LabeledSequences(
             [sequence.tokens for sequence in read],
@@ -72,9 +73,10 @@ def read_labeled(
             None if np.all(weights == 1) else weights,
         )
     elif format == "tests":
-        data = split_labels(list(read_rows(source)))
+        data = split_labels(list(read_rows(source, encoding=encoding)))
     else:
-        data = split_labels(list(read_tagged(source, document=document, label_column=label_column, labels=True)))
+        reading: dict[str, Any] = {"document": document, "encoding": encoding, "label_column": label_column}
+        data = split_labels(list(read_tagged(source, labels=True, **reading)))
     if not data.y:
         raise DataError("there are no sequences; the file is empty", source=source_name(source))
     return data
@@ -140,7 +142,7 @@ def split_labels(sentences: list[Sentence] | list[list[list[str]]]) -> LabeledSe
     return LabeledSequences(X, y)
 
 
-def read_rows(source: Source) -> Iterator[list[list[str]]]:
+def read_rows(source: Source, *, encoding: str = "utf-8") -> Iterator[list[list[str]]]:
     """Sequences of rows that may differ in their number of columns, as in files whose columns are tests.
 
     >>> import io
@@ -148,7 +150,7 @@ def read_rows(source: Source) -> Iterator[list[list[str]]]:
     [[['u1', 'b2'], ['u3']], [['u1']]]
     """
     rows: list[list[str]] = []
-    for _, line in open_lines(source):
+    for _, line in open_lines(source, encoding=encoding):
         row = line.split()
         if row:
             rows.append(row)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.corpus import Sentence, spans_of
+from textmill.corpus.iob import convert_tags, guess_scheme
 from textmill.errors import DataError
 from textmill.metrics import (
     Confusion,
@@ -47,6 +48,7 @@ __all__ = [
     "evaluate_tags",
     "figure_of",
     "gold_and_predicted",
+    "in_gold_scheme",
 ]
 
 FIGURES = ("f1", "precision", "recall", "token_error", "sequence_error")
@@ -242,6 +244,8 @@ def evaluate_tags(
         left, right = ([[project(label) for label in labels] for labels in side] for side in (left, right))
     if chunks is None:
         chunks = are_chunks(left, right)
+    if chunks:
+        right = list(map(list, in_gold_scheme(left, right)))
     hits_of, found_of, gold_of = Counter[str](), Counter[str](), Counter[str]()
     for number, (truth, answer) in enumerate(zip(left, right, strict=True), 1):
         if len(truth) != len(answer):
@@ -302,7 +306,9 @@ def check_predicted(sentences: Iterable[Sentence], source: str) -> None:
 predicted labels; label the file first
     """
     gold, predicted = gold_and_predicted(sentences)
-    if set().union(*gold).isdisjoint(set().union(*predicted)):
+    cut = 2 if are_chunks(gold, predicted) else 0  # letters of schemes may differ
+    left, right = ({label[cut:] for labels in side for label in labels} for side in (gold, predicted))
+    if left.isdisjoint(right):
         fault = "the last two columns have no label in common, so they are not right and predicted labels"
         raise DataError(f"{fault}; label the file first", source=source)
 
@@ -315,6 +321,23 @@ def are_chunks(*labelings: Iterable[Sequence[str]]) -> bool:
     """
     tags = {label for labels in labelings for sequence in labels for label in sequence}
     return bool(tags - {"O"}) and all(tag == "O" or tag[:2] in ("B-", "I-", "E-", "S-", "L-", "U-") for tag in tags)
+
+
+def in_gold_scheme(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The predicted tags in the scheme of the gold tags, if each side fits one scheme as a whole.
+
+    Tokens can then be compared by their tags. Tags that fit no scheme stay as they are, as conlleval compares them.
+
+    >>> in_gold_scheme([["I-PER", "O"], ["I-LOC", "B-LOC"]], [["B-PER", "O"], ["B-LOC", "I-LOC"]])
+    [['I-PER', 'O'], ['I-LOC', 'I-LOC']]
+    """
+    try:
+        scheme, other = guess_scheme(gold), guess_scheme(predicted)
+    except DataError:
+        return list(predicted)
+    if scheme == other or all(convert_tags(tags, other, scheme) == list(tags) for tags in predicted):
+        return list(predicted)
+    return [convert_tags(tags, other, scheme) for tags in predicted]
 
 
 def figure_of(name: str) -> Callable[[NDArray[Any]], NDArray[np.float64]]:

@@ -114,7 +114,8 @@ def repair_lines(sentences: Iterable[Sentence], repairs: TagRepairs) -> Iterator
         tags = sentence.column(-1)
         lines = sentence.lines or [" ".join(row) for row in sentence]
         pairs = zip(lines, tags, repairs(tags), strict=True)
-        yield "".join(line[: line.rindex(tag)] + new + "\n" for line, tag, new in pairs) + "\n"
+        mark = f"{sentence.document}\n\n" if sentence.document else ""
+        yield mark + "".join(line[: line.rindex(tag)] + new + "\n" for line, tag, new in pairs) + "\n"
 
 
 def label_sentences(
@@ -139,7 +140,8 @@ def label_sentences(
             _opened(sentence.lines) if sentence.lines else [" ".join(row) + "\t" for row in sentence]
             for sentence in batch
         ]
-        yield from _texts(model, X, shown, constraints, options, repair)
+        marks = [f"{sentence.document}\n\n" if sentence.document else "" for sentence in batch]
+        yield from _texts(model, X, shown, constraints, options, repair, marks)
 
 
 def label_attributes(
@@ -148,9 +150,10 @@ def label_attributes(
     options: LabelingOptions = _BEST_LABELS,
     *,
     repair: Repair | None = None,
+    encoding: str = "utf-8",
 ) -> Iterator[str]:
     """The same for a file of CRFsuite: its label, then the tagger's."""
-    for batch in _batches(read_attributes(source), options.k):
+    for batch in _batches(read_attributes(source, encoding=encoding), options.k):
         X = [sequence.tokens for sequence in batch]
         constraints = [_free_unknown(model, sequence.labels) for sequence in batch] if options.constrain else None
         shown = [[f"{label}\t" for label in sequence.labels] for sequence in batch]
@@ -163,9 +166,10 @@ def label_tests(
     options: LabelingOptions = _BEST_LABELS,
     *,
     repair: Repair | None = None,
+    encoding: str = "utf-8",
 ) -> Iterator[str]:
     """The same for a file whose columns are tests themselves, as many as a token has; see `read_rows`."""
-    for batch in _batches(_blocks(source), options.k):
+    for batch in _batches(_blocks(source, encoding), options.k):
         split = [[line.split() for line in lines] for lines in batch]
         X = [[row[:-1] if options.constrain else row for row in rows] for rows in split]
         constraints = [_free_unknown(model, [row[-1] for row in rows]) for rows in split] if options.constrain else None
@@ -180,7 +184,9 @@ def _texts(
     constraints: list[list[str | None]] | None,
     options: LabelingOptions,
     repair: Repair | None,
+    marks: Sequence[str] | None = None,
 ) -> Iterator[str]:
+    """The texts of sequences; `marks` stand before them."""
     answers: list[list[tuple[list[str], float, float]]]
     if options.k > 1 or (options.scores and not options.posterior):
         answers = model.predict_best(X, options.k, constraints=constraints)
@@ -193,13 +199,13 @@ def _texts(
     for s, (rows, hypotheses) in enumerate(zip(shown, answers, strict=True)):
         for rank, (labels, score, probability) in enumerate(hypotheses, 1):
             fields: Sequence[str] = labels if repair is None else repair(labels)
-            text = ""
+            text = marks[s] if marks is not None and rank == 1 else ""
             if marginals is not None:
                 chosen = [float(marginals[s][t, number[label]]) for t, label in enumerate(labels)]
                 fields = [f"{label}/{value:.6g}" for label, value in zip(fields, chosen, strict=True)]
                 if options.posterior:
                     score = probability = _product(chosen)
-                text = f"# {rank} {score:.10g} {probability:.6g}\n"
+                text += f"# {rank} {score:.10g} {probability:.6g}\n"
             yield text + "".join(f"{row}{field}\n" for row, field in zip(rows, fields, strict=True)) + "\n"
 
 
@@ -212,10 +218,10 @@ def _opened(lines: Sequence[str]) -> list[str]:
     return [line + separator for line in lines]
 
 
-def _blocks(source: Source) -> Iterator[list[str]]:
+def _blocks(source: Source, encoding: str) -> Iterator[list[str]]:
     """The lines of every sequence of a file."""
     block: list[str] = []
-    for _, line in open_lines(source):
+    for _, line in open_lines(source, encoding=encoding):
         if line.strip():
             block.append(line)
         elif block:

@@ -61,7 +61,8 @@ def label_segments(model: SemiMarkovCRF, sentences: Iterable[Sentence], options:
         for sentence, some in zip(batch, answers, strict=True):
             lines = [_opened(line) for line in sentence.lines] or ["\t".join(row) + "\t" for row in sentence]
             for rank, (spans, score, probability) in enumerate(some[: options.k], 1):
-                head = f"# {rank} {score:.10g} {probability:.6g}\n" if options.scores else ""
+                head = f"{sentence.document}\n\n" if sentence.document and rank == 1 else ""
+                head += f"# {rank} {score:.10g} {probability:.6g}\n" if options.scores else ""
                 tags = tags_of(spans, len(lines))
                 yield head + "".join(f"{line}{tag}\n" for line, tag in zip(lines, tags, strict=True)) + "\n"
 

@@ -18,7 +18,6 @@ from textmill.tasks.entities.recognizer import Entity, EntityRecognizer
 __all__ = ["EntityData", "TextEntity", "label_entities", "label_running_text", "read_entities"]
 
 _BATCH = 5_000  # sentences labeled together, and the rest of the last document
-_MARK = "-DOCSTART-"
 
 
 class EntityData(NamedTuple):
@@ -39,7 +38,11 @@ class TextEntity(NamedTuple):
 
 
 def read_entities(
-    source: Source | Opened, *, document: str = _MARK, encoding: str = "utf-8", label_column: str | None = None
+    source: Source | Opened,
+    *,
+    document: str | None = "-DOCSTART-",
+    encoding: str = "utf-8",
+    label_column: str | None = None,
 ) -> EntityData:
     """Read a column file whose first column is the word and whose last one is the tag, or words of CoNLL-U.
 

@@ -12,12 +12,13 @@ A file is one text. Cost: linear. References: Marcus et al. (1993); Universal De
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from textmill.corpus import Tree, open_bytes, parse_tree, read_conllu, read_trees
+from textmill.corpus import Tree, open_bytes, parse_tree, read_conllu, read_trees, spans_of
 from textmill.errors import DataError
 from textmill.tasks.readability.documents import AnnotatedText, Mention
 
@@ -25,6 +26,7 @@ __all__ = ["read_annotated", "read_annotated_conllu", "read_annotated_trees", "r
 
 SUFFIXES = (".conllu", ".xml", ".mrg", ".parse", ".trees", ".txt.parse")
 _PRONOUNS = "PRP"
+_TAG = re.compile("[BIESLU]-.")
 _SUBJECTS, _OBJECTS = ("nsubj", "csubj"), ("obj", "dobj", "iobj")
 
 
@@ -171,15 +173,6 @@ def _entity_label(misc: str) -> str | None:
 
 
 def _runs(labels: Iterable[str]) -> list[tuple[int, int]]:
-    """Where runs of the same label begin and end; a label B-... begins one, O and _ are none."""
-    spans: list[tuple[int, int]] = []
-    before = ""
-    at = 0
-    for at, label in enumerate(labels):
-        kind = "" if label in ("O", "_", "") else label.partition("-")[2] or label
-        if kind and kind == before and not label.startswith("B-"):
-            spans[-1] = (spans[-1][0], at + 1)
-        elif kind:
-            spans.append((at, at + 1))
-        before = kind
-    return spans
+    """Where names begin and end: runs of one label, or what tags of any scheme say; O and _ are none."""
+    tags = ["O" if label in ("O", "_", "") else label if _TAG.match(label) else f"I-{label}" for label in labels]
+    return [(begin, end) for begin, end, _ in spans_of(tags, lenient=True)]
