@@ -1,6 +1,7 @@
 """Tags count for the spans they stand for, whatever scheme they are written in."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,7 +107,7 @@ def test_lines_between_documents_are_no_tokens_and_are_kept(tmp_path):
     assert "sequences 8," in trained.output
     done = run(app, ["tag", "label", model, str(data), *coded, "-o", labeled])
     assert done.exit_code == 0, done.output
-    assert open(labeled).read().startswith("-DOCSTART- O\n\nAna B-PER B-PER\n")
+    assert Path(labeled).read_text().startswith("-DOCSTART- O\n\nAna B-PER B-PER\n")
     assert "processed 16 tokens" in run(app, ["tag", "evaluate", labeled]).output
     repaired = run(app, ["tag", "repair", str(data), *coded])
     assert repaired.output.count("-DOCSTART- O\n\n") == 8
