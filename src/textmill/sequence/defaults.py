@@ -15,15 +15,18 @@ compares them with sets made by hand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from textmill.corpus import Sentence
+from textmill.errors import DataError
 from textmill.model import check_range
 
 __all__ = ["default_patterns", "default_patterns_of", "describe_default"]
 
 _FULL = 4  # columns with all patterns
+_ATTRIBUTE = re.compile(r"[A-Za-z_+-][\w.+\-\[\]:]*=|[A-Za-z_+-][\w.+-]*:\S")  # a name and a value
 
 _WORDS = (
     "b",
@@ -67,6 +70,10 @@ def default_patterns_of(sequences: Sequence[Any]) -> list[str] | None:
     if isinstance(token, str):
         return default_patterns()
     if isinstance(token, tuple) and token and all(isinstance(value, str) for value in token):
+        named = sum(_ATTRIBUTE.match(value) is not None for value in token)
+        if named > 1 and 2 * named >= len(token):
+            fault = f"the token {token!r} is a tuple, whose texts are read as columns, and they look like attributes"
+            raise DataError(f"{fault}; pass lists for attributes, or patterns for columns")
         return default_patterns(len(token))
     return None
 

@@ -450,7 +450,8 @@ class _Compiled:
 
 
 def _sequences(X: Iterable[Any]) -> list[Any]:
-    """Sequences that have a length and can be read again."""
+    """Sequences that have a length and can be read again; an `ItemSequence` of python-crfsuite gives its items."""
+    X = (s.items() if type(s).__name__ == "ItemSequence" else s for s in X)
     return [s if isinstance(s, list | tuple | Sentence) else list(s) for s in X]
 
 

@@ -9,6 +9,7 @@ is measured on the way and which weights remain is the run's (training/run.py).
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -75,8 +76,34 @@ class Course:
     workers: Cluster | None
 
 
+# parameters of CRFsuite and its wrappers, and what to pass instead
+_CRFSUITE = {
+    "all_possible_states": 'features="all", the default',
+    "all_possible_transitions": 'features="all", the default',
+    "c1": "l1=c1",
+    "c2": "l2=2 * c2",
+    "delta": "tolerance=delta",
+    "epsilon": "algorithm=LBFGS(gradient_tolerance=epsilon)",
+    "keep_tempfiles": "nothing; there are no temporary files",
+    "linesearch": "nothing; the line search is fixed",
+    "max_iterations": "max_iter=max_iterations",
+    "min_freq": "encoder=Encoder(min_count=min_freq)",
+    "model_filename": "nothing; save(path) writes the model",
+    "num_memories": "algorithm=LBFGS(memory=num_memories)",
+    "period": "algorithm=LBFGS(window=period)",
+    "verbose": "nothing; progress.shown_by shows the training",
+}
+
+
 class TrainableChain(ChainModel):
     """A chain model that is trained: subclasses say what is minimized."""
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """A new model, or an error that says what a parameter of CRFsuite is called here."""
+        for name in parameters:
+            if name in _CRFSUITE and name not in inspect.signature(cls).parameters:
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}, as CRFsuite has; pass {_CRFSUITE[name]}")
+        return super().__new__(cls)
 
     patience: ClassVar[Plateau] = PATIENCE  # when training stops early if nothing else is asked for
     format_version: ClassVar[int] = 2
@@ -163,7 +190,7 @@ class TrainableChain(ChainModel):
         settings.algorithm.check(
             normalized=self.normalized, seen=self.features == "seen", clustered=cluster is not None
         )
-        X = list(X)
+        X, y = list(X), _listed(y)
         self.encoder_ = self._encoder(start)
         data = self.encoder_.fit_encode(X) if start is None else _joined(self.encoder_, X)
         self.classes_ = _classes(y) if start is None else start.classes_
@@ -237,7 +264,7 @@ class TrainableChain(ChainModel):
         check_range("ratio", ratio, above=0, below=1)
         if self.l1 is not None:
             raise DataError(f"l1={self.l1!r} has no meaning for a path, which chooses its penalties; leave it out")
-        X = list(X)
+        X, y = list(X), _listed(y)
         highest = self.l1_max(X, y)
         model: Self | None = None
         for l1 in np.geomspace(highest, ratio * highest, steps):
@@ -254,6 +281,7 @@ class TrainableChain(ChainModel):
         >>> CRF(patterns=["u:%x[0,0]"]).l1_max([[("a",), ("b",)], [("a",), ("b",)]], [["A", "B"], ["A", "B"]])
         1.0
         """
+        y = _listed(y)
         model = type(self)(**self.get_params(deep=False))  # another one: this may be fitted to other labels
         model.encoder_, model.classes_ = model._encoder(), _classes(y)
         data = model.encoder_.fit_encode(list(X))
@@ -281,8 +309,8 @@ class TrainableChain(ChainModel):
         check_fitted(self)
         name = algorithm_of(self.algorithm).name
         if not ALGORITHMS[name].minimizes:
-            raise DataError(f"a {name} minimizes no objective, so its weights are not judged; train with another")
-        objective = self.objective(self._labeled(self.encoder_.encode(X), y, sample_weight))
+            raise DataError(f"a {name} minimises no objective, so its weights are not judged; train with another")
+        objective = self.objective(self._labeled(self.encoder_.encode(X), _listed(y), sample_weight))
         theta = objective.spread(self.features_, self.weights_)
         _, gradient = objective(theta)
         return kkt_violation(theta, gradient, objective.l1, tolerance=tolerance)
@@ -404,7 +432,7 @@ class TrainableChain(ChainModel):
         if y is None:
             raise DataError("X_dev needs y_dev; pass both")
         data, layout = self.encoder_.encode(X), self._layout()
-        data = data.with_labels(label_ids(y, data.offsets, self.classes_))
+        data = data.with_labels(label_ids(_listed(y), data.offsets, self.classes_))
 
         def error(done: Snapshot) -> float:
             if done.features is None and done.active * SPARSE_SHARE > len(done.theta):
@@ -452,6 +480,11 @@ def _no_weights(l1: float, data: Encoded) -> str:
         number = "one sequence" if data.sequences == 1 else f"{data.sequences} sequences"
         remedy = f"l1={l1:g} is too much for {number}; pass a smaller l1, or more sequences"
     return f"all weights are zero, so every token gets the same label: {remedy}"
+
+
+def _listed(y: Iterable[Iterable[str | None]]) -> Labels:
+    """Labels that have a length and can be read again."""
+    return [labels if isinstance(labels, list | tuple) else list(labels) for labels in y]
 
 
 def _classes(y: Labels) -> NDArray[Any]:

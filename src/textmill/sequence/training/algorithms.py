@@ -426,6 +426,9 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
 }
 
 
+_CRFSUITE = {"l2sgd": "sgd_l2", "ap": "perceptron", "pa": "perceptron", "arow": "perceptron"}
+
+
 def algorithm_of(value: str | Algorithm) -> Algorithm:
     """The algorithm of a name, with its usual settings, or the object itself.
 
@@ -440,6 +443,8 @@ def algorithm_of(value: str | Algorithm) -> Algorithm:
         return value
     if isinstance(value, type) and issubclass(value, Algorithm):
         raise DataError(f"algorithm is the class {value.__name__}; pass an object, {value.__name__}()")
+    if value in _CRFSUITE:
+        raise DataError(f"algorithm={value!r} is a name of CRFsuite; pass algorithm={_CRFSUITE[value]!r} here")
     check_choice("algorithm", value, ALGORITHMS)
     return ALGORITHMS[value]()
 
