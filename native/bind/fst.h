@@ -80,23 +80,26 @@ auto with(const AnyMachine& any, F f) {
       any.handle);
 }
 
+// Another machine, which must have the semiring of this one.
+template <class M>
+const M& alike(const M& a, const All::Handle& other) {
+  const auto* held = std::get_if<std::shared_ptr<M>>(&other);
+  bool fits = held != nullptr;
+  if constexpr (std::same_as<typename M::Semiring, Dynamic>)
+    fits = fits && (*held)->semiring().algebra == a.semiring().algebra;
+  if (!fits)
+    fst::fail("the machines have different semirings, ", std::string(a.semiring().name()), " and ",
+              std::visit([](const auto& b) { return std::string(b->semiring().name()); }, other),
+              "; convert one of them first");
+  return **held;
+}
+
 // The same for two machines, which must have one semiring.
 template <class F>
 auto with(const AnyMachine& left, const AnyMachine& right, F f) {
   check(right);
   const All::Handle other = right.handle;  // held under the lock, as the left one is
-  return with(left, [&](const auto& a) {
-    using M = std::decay_t<decltype(a)>;
-    const auto* held = std::get_if<std::shared_ptr<M>>(&other);
-    bool fits = held != nullptr;
-    if constexpr (std::same_as<typename M::Semiring, Dynamic>)
-      fits = fits && (*held)->semiring().algebra == a.semiring().algebra;
-    if (!fits)
-      fst::fail("the machines have different semirings, ", std::string(a.semiring().name()), " and ",
-                std::visit([](const auto& b) { return std::string(b->semiring().name()); }, other),
-                "; convert one of them first");
-    return f(a, std::as_const(**held));
-  });
+  return with(left, [&](const auto& a) { return f(a, alike(a, other)); });
 }
 
 // The machine to be changed: its own from now on.

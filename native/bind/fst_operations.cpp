@@ -131,9 +131,24 @@ fst::Queue queue_of(const std::string& name) {
 }
 
 void bind_fst_operations(nb::module_& m) {
-  m.def("unite", [](const AnyMachine& a, const AnyMachine& b) {
-    return with(a, b, [](const auto& x, const auto& y) {
-      return knowing(fst::unite(x, y), have_start(x, y) ? fst::united(x.known(), y.known()) : 0);
+  m.def("unite", [](const std::vector<const AnyMachine*>& machines) {
+    if (machines.empty()) fail("there are no machines to unite");
+    std::vector<All::Handle> handles;  // held under the lock
+    for (const AnyMachine* machine : machines) {
+      check(*machine);
+      handles.push_back(machine->handle);
+    }
+    return with(*machines.front(), [&](const auto& first) {
+      using M = std::decay_t<decltype(first)>;
+      std::vector<const M*> parts{&first};
+      std::uint64_t known = first.known();
+      bool started = first.start() != fst::kNoState;
+      for (std::size_t i = 1; i < handles.size(); ++i) {
+        parts.push_back(&alike(first, handles[i]));
+        known = fst::united(known, parts.back()->known());
+        started &= parts.back()->start() != fst::kNoState;
+      }
+      return knowing(fst::unite(std::span<const M* const>(parts)), started && parts.size() > 1 ? known : 0);
     });
   });
   m.def("concatenate", [](const AnyMachine& a, const AnyMachine& b) {

@@ -1,5 +1,6 @@
 #include "fst/structure.h"
 
+#include <limits>
 #include <numeric>
 #include <unordered_map>
 
@@ -124,23 +125,44 @@ std::vector<std::uint32_t> place(std::vector<State<W>>& states) {
 }  // namespace
 
 template <class W>
-Automaton<W> unite(const Automaton<W>& a, const Automaton<W>& b) {
-  if (b.start() == kNoState) return Automaton<W>(a);
-  if (a.start() == kNoState) return Automaton<W>(b);
+Automaton<W> unite(std::span<const Automaton<W>* const> parts) {
+  std::vector<const Automaton<W>*> some;
+  std::size_t states = 1, arcs = 0;
+  for (const auto* part : parts) {
+    if (part->start() == kNoState) continue;
+    some.push_back(part);
+    states += part->states();
+    arcs += part->arcs() + 1;
+  }
+  if (some.size() < 2) return Automaton<W>(some.empty() ? *parts.front() : *some.front());
+  if (states > std::numeric_limits<std::int32_t>::max() || arcs > std::numeric_limits<std::uint32_t>::max())
+    fail("the machines have ", states, " states and ", arcs, " arcs together, more than one can have");
+  const Automaton<W>& a = *some.front();
+  std::vector<std::int32_t> starts{a.start()};
+  std::int32_t shift = a.states();
+  for (std::size_t i = 1; i < some.size(); ++i) {
+    starts.push_back(some[i]->start() + shift);
+    shift += some[i]->states();
+  }
   Assembly<W> out;
-  out.reserve(a.states() + b.states() + 1, a.arcs() + b.arcs() + 2);
+  out.reserve(states, arcs);
   const bool fresh = has_arcs_to_start(a);
-  const std::int32_t shift = a.states();
+  const auto lead = [&](std::size_t first) {
+    for (std::size_t i = first; i < starts.size(); ++i) out.push({0, 0, a.one(), starts[i]});
+  };
   for (std::int32_t s = 0; s < a.states(); ++s) {
     out.open(a.final(s));
     for (const auto& arc : a.arcs(s)) out.push(arc);
-    if (!fresh && s == a.start()) out.push({0, 0, a.one(), b.start() + shift});
+    if (!fresh && s == a.start()) lead(1);
   }
-  append(out, b, shift);
+  shift = a.states();
+  for (std::size_t i = 1; i < some.size(); ++i) {
+    append(out, *some[i], shift);
+    shift += some[i]->states();
+  }
   if (!fresh) return out.finish(a, a.start());
   const std::int32_t start = out.open(a.zero());
-  out.push({0, 0, a.one(), a.start()});
-  out.push({0, 0, a.one(), b.start() + shift});
+  lead(0);
   return out.finish(a, start);
 }
 
@@ -354,7 +376,7 @@ void sort_by_input(std::vector<Arc<W>>& arcs) {
 }
 
 #define X(W)                                                                          \
-  template Automaton<W> unite(const Automaton<W>&, const Automaton<W>&);              \
+  template Automaton<W> unite(std::span<const Automaton<W>* const>);                  \
   template Automaton<W> concatenate(const Automaton<W>&, const Automaton<W>&);        \
   template Automaton<W> close(const Automaton<W>&, bool);                             \
   template Automaton<W> invert(const Automaton<W>&);                                  \

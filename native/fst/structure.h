@@ -1,7 +1,7 @@
 // Operations that move arcs about and look at weights only to pass them on: rational operations, reversal, sorting,
 // trimming. So they are written for automata, and compiled once for each type of weight; those on machines call them.
 //
-//   unite        L(a) + L(b): an epsilon to the start of b, from a new start if arcs lead back to that of a
+//   unite        L(a) + L(b) + ...: epsilons to the starts of the others, from a new start if arcs lead back to that of a
 //   concatenate  L(a) L(b): epsilons with the final weights of a to the start of b
 //   close        L(a)* or L(a)+: epsilons with the final weights back to the start; for the star a new start, final
 //   reverse      arcs turned round behind a new start, whose epsilons carry the final weights; without `fresh` the only
@@ -20,7 +20,7 @@ namespace textmill::fst {
 using LabelPairs = std::span<const std::pair<std::int32_t, std::int32_t>>;
 
 template <class W>
-Automaton<W> unite(const Automaton<W>& a, const Automaton<W>& b);
+Automaton<W> unite(std::span<const Automaton<W>* const> parts);  // one at least
 template <class W>
 Automaton<W> concatenate(const Automaton<W>& a, const Automaton<W>& b);
 template <class W>
@@ -66,8 +66,10 @@ Automaton<W> turn_round_from(const Automaton<W>& a, const Values<W>& values, std
 
 // ---- the same on machines
 template <class S>
-Machine<S> unite(const Machine<S>& a, const Machine<S>& b) {
-  return {a.semiring(), unite(a.bare(), b.bare())};
+Machine<S> unite(std::span<const Machine<S>* const> parts) {
+  std::vector<const Automaton<typename S::Weight>*> bare;
+  for (const auto* part : parts) bare.push_back(&part->bare());
+  return {parts.front()->semiring(), unite(std::span<const Automaton<typename S::Weight>* const>(bare))};
 }
 template <class S>
 Machine<S> concatenate(const Machine<S>& a, const Machine<S>& b) {

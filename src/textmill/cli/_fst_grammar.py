@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Grammars: rules in a text file, as machines.")
 
 _FAILED = 1
+_Folder = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Where files that a grammar of Thrax names are looked for first.")
+]
 
 
 @app.command("compile")
@@ -24,6 +27,7 @@ def compile_file(
     output: Annotated[str, output_option("Machine (.fst) of one rule, or archive (.far) of all exported rules.")],
     rule: Annotated[str, typer.Option(help="Rule of a .fst; default: the last that is exported.")] = "",
     max_states: Annotated[int, typer.Option(min=1, help="States that a machine may have on the way.")] = 1 << 20,
+    folder: _Folder = None,
 ) -> None:
     """Compile a grammar into a machine or an archive of machines, OpenFst files both.
 
@@ -31,7 +35,7 @@ def compile_file(
     """
     from textmill.fst import write_archive, write_fst
 
-    machines = _machines(source, rule, max_states)
+    machines = _machines(source, rule, max_states, folder)
     if output.endswith(".far"):
         write_archive(output, dict(sorted(machines.items())))
     else:
@@ -45,6 +49,7 @@ def compile_file(
 @app.command("test")
 def run_tests(
     source: Annotated[str, typer.Argument(metavar="FILE", help="The grammar.")],
+    folder: _Folder = None,
     json: Json = False,
 ) -> None:
     """Run the tests in a grammar and in those it imports; failures are printed as diffs, and the exit code is 1.
@@ -54,7 +59,7 @@ def run_tests(
     from textmill.fst.grammar_testing import run_cases
     from textmill.fst.thrax import open_grammar
 
-    grammar = open_grammar(source)
+    grammar = open_grammar(source, folder=folder)
     grammar.machines()
     results = list(run_cases(grammar))
     failures = [result for result in results if not result.passed]
@@ -84,6 +89,7 @@ def explain_text(
     source: Annotated[str, typer.Argument(metavar="FILE", help="The grammar.")],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The input to explain.")],
     rule: Annotated[str, typer.Option(help="The rule; default: the last that is exported.")] = "",
+    folder: _Folder = None,
     json: Json = False,
 ) -> None:
     """Show which rules made the best output of a text, in order, as a tree.
@@ -96,13 +102,13 @@ def explain_text(
     from textmill.fst.grammar_explain import draw_explanation, explain
     from textmill.fst.thrax import open_grammar
 
-    tree = explain(open_grammar(source), text, rule or None)
+    tree = explain(open_grammar(source, folder=folder), text, rule or None)
     if tree is None:
         raise DataError(f"the grammar has no output for {text!r}", source=source)
     typer.echo(json_line(asdict(tree)) if json else draw_explanation(tree))
 
 
-def _machines(source: str, rule: str, max_states: int) -> dict[str, Fst]:
+def _machines(source: str, rule: str, max_states: int, folder: str | None) -> dict[str, Fst]:
     """The machines of a grammar by their rules, or that of one rule."""
     from textmill.errors import DataError
     from textmill.fst import read_jsgf
@@ -113,5 +119,5 @@ def _machines(source: str, rule: str, max_states: int) -> dict[str, Fst]:
         if rule and rule not in rules:
             raise DataError(f"no public rule is called {rule!r}; there are {', '.join(rules)}", source=source)
         return {rule: rules[rule]} if rule else rules
-    grammar = open_grammar(source, max_states=max_states)
+    grammar = open_grammar(source, folder=folder, max_states=max_states)
     return {rule: grammar[rule]} if rule else grammar.machines()

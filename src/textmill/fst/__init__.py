@@ -221,7 +221,6 @@ if TYPE_CHECKING:
     from textmill.fst.thrax import (
         open_grammar,
         read_thrax,
-        translate_thrax,
     )
     from textmill.fst.transform import (
         MAPS,
@@ -477,7 +476,6 @@ __all__ = [
     "topsort",
     "total_weight",
     "total_weight_gradient",
-    "translate_thrax",
     "translation",
     "union",
     "utf8_acceptor",
@@ -529,7 +527,7 @@ __getattr__, __dir__ = deferred(
         "grammar_compiler": "FUNCTIONS Grammar compile_grammar read_grammar",
         "grammar_testing": "CaseResult run_cases",
         "grammar_explain": "Explanation draw_explanation explain",
-        "thrax": "open_grammar read_thrax translate_thrax",
+        "thrax": "open_grammar read_thrax",
         "ambiguity": "ambiguous_input endless_input",
         "scanning": "Change TextRewriter",
         "expectations": "DIVERGENCES WeightGradient divergence entropy expected_counts expected_values to_expectation "

@@ -23,7 +23,7 @@ __all__ = ["GENERATED", "bracketed_labels", "bracketed_text", "escape"]
 GENERATED = 0xF0000  # the first label of generated symbols
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*")
-_PIECE = re.compile(r"\\(.)|\[([^\[\]\\]*)\]|([^\[\]\\]+)", re.DOTALL)
+_PIECE = re.compile(r"\\(.)|\[((?:[^\[\]\\]|\\.)*)\]|([^\[\]\\]+)", re.DOTALL)
 
 
 def escape(text: str) -> str:
@@ -74,7 +74,7 @@ def bracketed_text(labels: Sequence[int], plain: Callable[[Sequence[int]], str],
         if label < GENERATED or generated._native.symbol(label) is None:
             run.append(label)
             continue
-        out += [escape(plain(run)), f"[{generated.symbol(label)}]"]
+        out += [escape(plain(run)), f"[{escape(generated.symbol(label))}]"]
         run = []
     return "".join([*out, escape(plain(run))])
 
@@ -86,6 +86,7 @@ def _label(name: str, generated: SymbolTable, text: str) -> int:
         if not 0 < label <= 0x7FFFFFFF:
             raise DataError(f"[{name}] in the string {text!r} is not a label from 1 to 2,147,483,647")
         return label
+    name = re.sub(r"\\(.)", r"\1", name)
     if not name:
         raise DataError(f"the brackets [] in the string {text!r} are empty; give the symbol a name")
     if name in generated:

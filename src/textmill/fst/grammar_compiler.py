@@ -15,7 +15,6 @@ import contextlib
 import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import cast
 
@@ -70,20 +69,22 @@ class Grammar:
         self,
         text: GrammarText,
         imports: Mapping[str, Grammar],
-        folder: Path,
+        folders: Sequence[Path],
         max_states: int,
         generated: SymbolTable,
     ) -> None:
         self.text = text
         self.imports = imports
         self.max_states = max_states
-        self._folder = folder
+        self._folders = folders
         self._machines: dict[str, Fst] = {}
         self._pending: list[str] = []
         self._generated = generated
         letters = set(_PRINTABLE) | text.symbols
+        self.bytes = set(text.bytes)  # labels that are no whole character
         for other in imports.values():
             letters |= set(other.letters)
+            self.bytes |= other.bytes
         self.letters: tuple[str, ...] = tuple(sorted(letters))  # all symbols there are
         self._set_letters()
         if text.alphabet is not None:
@@ -93,7 +94,7 @@ class Grammar:
             self._set_letters()
 
     def _set_letters(self) -> None:
-        labels = {label for letter in self.letters for label in self._labels(letter)}
+        labels = {label for letter in self.letters for label in self._labels(letter)} | self.bytes
         self.reading = Reading(self.text.token_type, None, None, tuple(sorted(labels)))
         self._any: Fst | None = None
 
@@ -228,6 +229,9 @@ class Grammar:
     def _string(self, node: Node, names: Mapping[str, Fst]) -> Fst:
         return promote(str(node.value))
 
+    def _byte(self, node: Node, names: Mapping[str, Fst]) -> Fst:
+        return one_of([cast(int, node.value)])
+
     def _set(self, node: Node, names: Mapping[str, Fst]) -> Fst:
         members, negated = cast(tuple[tuple[str, ...], bool], node.value)
         letters = [letter for letter in self.letters if letter not in set(members)] if negated else members
@@ -293,7 +297,7 @@ class Grammar:
         if name == "lines":
             if node.parts[0].kind != "string":
                 raise self._fault("lines needs the name of a file in quotes", node.parts[0])
-            return string_file(self._folder / str(node.parts[0].value))
+            return string_file(_find(self._folders, str(node.parts[0].value)))
         x, *rest = self._parts(node, names)
         if name == "join":
             return concat(x, closure(concat(rest[0], x)))
@@ -315,20 +319,17 @@ class Grammar:
             else:
                 pairs.append(pair)
         machines = ([string_map(pairs, token_type=self.text.token_type)] if pairs else []) + others
-        return self._tree(union, machines, node)
+        return self._join(union, machines, node)
 
     def _concat(self, node: Node, names: Mapping[str, Fst]) -> Fst:
-        return self._tree(concat, self._parts(node, names), node)
+        return self._join(concat, self._parts(node, names), node)
 
-    def _tree(self, join: Callable[[Fst, Fst], Fst], machines: list[Fst], node: Node) -> Fst:
-        """Neighbors joined, then the results: each machine is copied a logarithmic number of times."""
+    def _join(self, join: Callable[..., Fst], machines: list[Fst], node: Node) -> Fst:
         if sum(machine.num_states for machine in machines) > self.max_states:
             raise self._fault(
                 f"this has more than {self.max_states:,} states; make it simpler, or raise the limit", node
             )
-        while len(machines) > 1:
-            machines = [reduce(join, machines[i : i + 2]) for i in range(0, len(machines), 2)]
-        return machines[0]
+        return join(*machines)
 
     def _compose(self, node: Node, names: Mapping[str, Fst]) -> Fst:
         first, *rest = self._parts(node, names)
@@ -375,19 +376,20 @@ class Grammar:
         return add_weight(inner, cast(float, node.value))
 
     def _rewrite(self, node: Node, names: Mapping[str, Fst]) -> Fst:
-        target, left, right, *replacement = self._parts(node, names)
+        target, left, right, *others = self._parts(node, names)
+        over = others.pop() if node.kind == "rewrite_over" else None  # a machine with the symbols there are
         for context, part in ((left, node.parts[1]), (right, node.parts[2])):
             self._acceptor(context, part)
-        if replacement:
+        if others:
             self._acceptor(target, node.parts[0])
-            self._acceptor(replacement[0], node.parts[3])
+            self._acceptor(others[0], node.parts[3])
         direction, optional = cast(tuple[str, bool], node.value)
         return rewrite(
             self._small(target, node.parts[0]),
-            replacement[0] if replacement else None,
+            others[0] if others else None,
             left=self._plain(left, node.parts[1]),
             right=self._plain(right, node.parts[2]),
-            alphabet={*self.reading.alphabet, *(key for key, _ in self._generated.items() if key)},
+            alphabet=over or {*self.reading.alphabet, *(key for key, _ in self._generated.items() if key)},
             direction=direction,
             optional=optional,
         )
@@ -455,6 +457,7 @@ class Grammar:
 
 _COMPILERS: dict[str, Callable[[Grammar, Node, Mapping[str, Fst]], Fst]] = {
     "string": Grammar._string,
+    "byte": Grammar._byte,
     "set": Grammar._set,
     "symbol": Grammar._symbol,
     "any": Grammar._anything,
@@ -472,6 +475,7 @@ _COMPILERS: dict[str, Callable[[Grammar, Node, Mapping[str, Fst]], Fst]] = {
     "repeat": Grammar._repeat,
     "weight": Grammar._weight,
     "rewrite": Grammar._rewrite,
+    "rewrite_over": Grammar._rewrite,
 }
 
 
@@ -497,7 +501,7 @@ def compile_grammar(text: str, *, source: str = "grammar", folder: str = ".", ma
     textmill.errors.DataError: grammar:1:9: there is no rule 'b'; define it: name = ...
     """
     check_range("max_states", max_states, at_least=1)
-    return _load(text, source, Path(folder), max_states, (), SymbolTable(["<eps>"]))
+    return _load(parse_grammar(text, source), [Path(folder)], max_states, (), SymbolTable(["<eps>"]))
 
 
 def read_grammar(path: str | os.PathLike[str], *, max_states: int = 1 << 20) -> Grammar:
@@ -518,22 +522,27 @@ def _open(path: Path, max_states: int, above: tuple[Path, ...], generated: Symbo
     except UnicodeDecodeError as fault:
         line = content.count(b"\n", 0, fault.start) + 1
         raise DataError(f"the file is not UTF-8 at byte {fault.start}", source=os.fspath(path), line=line) from None
-    return _load(text, os.fspath(path), path.parent, max_states, (*above, path.resolve()), generated)
+    parsed = parse_grammar(text, os.fspath(path))
+    return _load(parsed, [path.parent], max_states, (*above, path.resolve()), generated)
+
+
+def _find(folders: Sequence[Path], name: str) -> Path:
+    """The first file of that name, or where it should be."""
+    return next((path for folder in folders if (path := folder / name).exists()), folders[0] / name)
 
 
 def _load(
-    text: str,
-    source: str,
-    folder: Path,
+    parsed: GrammarText,
+    folders: Sequence[Path],
     max_states: int,
     above: tuple[Path, ...],
     generated: SymbolTable,
     opener: Callable[[Path, int, tuple[Path, ...], SymbolTable], Grammar] | None = None,
 ) -> Grammar:
-    parsed = parse_grammar(text, source)
+    source = parsed.source
     imports: dict[str, Grammar] = {}
     for item in parsed.imports:
-        path = folder / item.path
+        path = _find(folders, item.path)
         if path.resolve() in above:
             circle = " imports ".join(p.name for p in (*above[above.index(path.resolve()) :], path))
             raise DataError(
@@ -558,4 +567,4 @@ def _load(
             raise DataError(
                 f"there is no rule {case.rule!r} to test", source=source, line=case.line, column=case.column
             )
-    return Grammar(parsed, imports, folder, max_states, generated)
+    return Grammar(parsed, imports, folders, max_states, generated)

@@ -123,9 +123,9 @@ class _Explainer:
             other = self.grammar.imports[file]
             inner = _Explainer(other).steps(other._definition(name, None).body, text, output)
             return [self.step(str(node.value), node, text, output, inner)]
-        if kind == "rewrite" and text == output:
+        if kind.startswith("rewrite") and text == output:
             return [self.step("(a rewrite rule that did not apply)", node, text, output, [])]
-        if kind == "rewrite":
+        if kind.startswith("rewrite"):
             return [self.step(f"a rewrite rule at {_changes(text, output)}", node, text, output, [])]
         return [self.step(_written(node), node, text, output, [])] if text or output else []
 

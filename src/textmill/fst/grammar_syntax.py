@@ -81,13 +81,17 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test: rule, input, and the outputs it must have: one alone is the best, several are all, none is none."""
+    """A test: rule, input, and the outputs it must have: one alone is the best, several are all, none is none.
+
+    A test with `sides` has no input: the best outputs of both expressions must be the same, those of None are none.
+    """
 
     rule: str
     text: str
     outputs: tuple[str, ...]
     line: int
     column: int
+    sides: tuple[Node, Node | None] | None = None
 
 
 @dataclass(slots=True)
@@ -101,6 +105,7 @@ class GrammarText:
     alphabet: Node | None = None
     token_type: str = "utf8"
     symbols: set[str] = field(default_factory=set)  # all characters in strings and sets
+    bytes: set[int] = field(default_factory=set)  # labels above 127 that were given by their numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from textmill._native import fst as native
+from textmill.errors import DataError
 from textmill.fst.grammar_compiler import Grammar
-from textmill.fst.grammar_syntax import Case
+from textmill.fst.grammar_syntax import Case, Node
+from textmill.fst.optimization import rmepsilon
+from textmill.fst.paths import shortest_path
+from textmill.fst.rational import project
+from textmill.fst.strings import text_of
 
 __all__ = ["CaseResult", "run_cases"]
 
@@ -36,7 +42,8 @@ class CaseResult:
         + twelf
         """
         case = self.case
-        lines = [f'{self.source}:{case.line}:{case.column}: {case.rule}: "{case.text}"']
+        about = "both sides" if case.sides else f'"{case.text}"'
+        lines = [f"{self.source}:{case.line}:{case.column}: {case.rule}: {about}"]
         lines += [f"- {output}" for output in case.outputs or ("nothing",) if output not in self.outputs]
         lines += [f"+ {output}" for output in self.outputs or ("nothing",) if output not in case.outputs]
         if len(lines) == 1:
@@ -57,6 +64,11 @@ def run_cases(grammar: Grammar, *, imports: bool = True) -> Iterator[CaseResult]
             yield from run_cases(other)
     by_rule: dict[str, list[Case]] = {}
     for case in grammar.cases:
+        if case.sides is not None:
+            outputs, expected = (_best_outputs(grammar, side) for side in case.sides)
+            shown = replace(case, outputs=expected)
+            yield CaseResult(grammar.source, shown, outputs, outputs == expected)
+            continue
         by_rule.setdefault(case.rule, []).append(case)
     for rule, cases in by_rule.items():
         for all_outputs in (False, True):
@@ -68,3 +80,21 @@ def run_cases(grammar: Grammar, *, imports: bool = True) -> Iterator[CaseResult]
                     outputs = outputs[:1]  # the second is worse
                 passed = sorted(outputs) == sorted(case.outputs) if all_outputs else outputs == case.outputs
                 yield CaseResult(grammar.source, case, outputs, passed)
+
+
+def _best_outputs(grammar: Grammar, node: Node | None) -> tuple[str, ...]:
+    """The outputs of an expression that cost the least, sorted; none of None."""
+    if node is None:
+        return ()
+    machine = rmepsilon(project(grammar.expression(node), "output"))
+    paths = native.paths(shortest_path(machine, _MOST, unique=True)._native, _MOST, 0)
+    least = min((weight for _, _, weight in paths), default=0.0)
+    best = [labels for _, labels, weight in paths if weight - least <= 1e-6]
+    return tuple(sorted(_text(grammar, labels) for labels in best))
+
+
+def _text(grammar: Grammar, labels: Sequence[int]) -> str:
+    try:
+        return text_of(labels, grammar.text.token_type, generated=grammar.generated)
+    except DataError:  # bytes that are no character
+        return repr(list(labels))

@@ -391,13 +391,6 @@ class Fst:
         """The result of an operation that keeps the meaning of labels."""
         return Fst._of(machine, self.input_symbols, self.output_symbols)
 
-    def _agree(self, other: Fst) -> tuple[SymbolTable | None, SymbolTable | None]:
-        """The tables of two machines that are joined side by side."""
-        return (
-            agreed(self.input_symbols, other.input_symbols, "input symbols of the two machines"),
-            agreed(self.output_symbols, other.output_symbols, "output symbols of the two machines"),
-        )
-
     # ---- operators: textmill.fst.grammar says what they mean
 
     def __add__(self, other: Fst | str) -> Fst:

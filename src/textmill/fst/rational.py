@@ -16,7 +16,7 @@ from typing import Any
 
 from textmill._native import fst as native
 from textmill.errors import DataError
-from textmill.fst.machine import Arc, Fst
+from textmill.fst.machine import Arc, Fst, agreed
 from textmill.fst.symbols import SymbolTable
 
 __all__ = [
@@ -45,10 +45,9 @@ def union(first: Fst, *others: Fst) -> Fst:
     >>> sorted(text for text, _, _ in strings(union(accep("a"), accep("b"))))
     ['a', 'b']
     """
-    result = first
-    for other in others:
-        result = Fst._of(native.unite(result._native, other._native), *result._agree(other))
-    return result.copy() if not others else result
+    if not others:
+        return first.copy()
+    return Fst._of(native.unite([first._native, *(other._native for other in others)]), *_tables(first, others))
 
 
 def concat(first: Fst, *others: Fst) -> Fst:
@@ -58,10 +57,13 @@ def concat(first: Fst, *others: Fst) -> Fst:
     >>> [text for text, _, _ in strings(concat(accep("a"), accep("b")))]
     ['ab']
     """
-    result = first
-    for other in others:
-        result = Fst._of(native.concatenate(result._native, other._native), *result._agree(other))
-    return result.copy() if not others else result
+    if not others:
+        return first.copy()
+    parts = [first._native, *(other._native for other in others)]
+    while len(parts) > 1:  # neighbors in pairs, so that each arc is copied log n times
+        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+        parts = [native.concatenate(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return Fst._of(parts[0], *_tables(first, others))
 
 
 def closure(fst: Fst, *, star: bool = True) -> Fst:
@@ -245,3 +247,12 @@ def connect(fst: Fst) -> Fst:
     2
     """
     return fst._like(native.connect(fst._native))
+
+
+def _tables(first: Fst, others: Iterable[Fst]) -> tuple[SymbolTable | None, SymbolTable | None]:
+    """The tables of symbols of machines that are joined."""
+    inputs, outputs = first.input_symbols, first.output_symbols
+    for other in others:
+        inputs = agreed(inputs, other.input_symbols, "input symbols of the machines")
+        outputs = agreed(outputs, other.output_symbols, "output symbols of the machines")
+    return inputs, outputs
