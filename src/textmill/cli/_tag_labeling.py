@@ -102,7 +102,7 @@ def certified_lines(
     searching: SearchOptions,
     **reading: Any,
 ) -> Iterator[str]:
-    """A JSON line per sequence: tokens, labellings with probabilities, certificate."""
+    """A JSON line per sequence: tokens, labelings with probabilities, certificate."""
 >>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
     from itertools import islice
 
@@ -116,7 +116,7 @@ def certified_lines(
 <<<<<<< HEAD
     sentences = iter(track(read_tokens(tagger, source), "labeling", unit="sequences"))
 =======
-    sentences = iter(track(read_tokens(tagger, source, **reading), "labelling", unit="sequences"))
+    sentences = iter(track(read_tokens(tagger, source, **reading), "labeling", unit="sequences"))
 >>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
     while batch := list(islice(sentences, BATCH)):
         split = [split_sentence(tagger, sentence, options.constrain) for sentence in batch]

@@ -246,7 +246,7 @@ def label(
 <<<<<<< HEAD
             sentences = track(read_tokens(tagger, columns, label_column), "labeling", unit="sequences")
 =======
-            sentences = track(read_tokens(tagger, columns, **reading), "labelling", unit="sequences")
+            sentences = track(read_tokens(tagger, columns, **reading), "labeling", unit="sequences")
 >>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
             texts = (label_spans if spans else label_segments)(tagger, sentences, options)
         elif json or join_lines:
@@ -255,7 +255,7 @@ def label(
 <<<<<<< HEAD
             sentences = track(read_tokens(tagger, columns, label_column), "labeling", unit="sequences")
 =======
-            sentences = track(read_tokens(tagger, columns, **reading), "labelling", unit="sequences")
+            sentences = track(read_tokens(tagger, columns, **reading), "labeling", unit="sequences")
 >>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
             texts = label_sentences(tagger, _warned(tagger, sentences), options, repair=repairs)
         else:

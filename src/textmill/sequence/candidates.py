@@ -112,7 +112,7 @@ def gold_spans(y: Iterable[Sequence[str]], X: Sequence[Any] = (), *, scheme: str
     """The labeled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
 =======
 def gold_spans(y: Iterable[Sequence[str]], X: Sequence[Any] = (), *, scheme: str | None = None) -> list[list[Span]]:
-    """The labelled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
+    """The labeled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
 >>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
 
     Without `scheme` it is the one that all sequences fit, or IOB2 if they fit none. Sentences of X that know their

@@ -309,7 +309,7 @@ class TrainableChain(ChainModel):
         check_fitted(self)
         name = algorithm_of(self.algorithm).name
         if not ALGORITHMS[name].minimizes:
-            raise DataError(f"a {name} minimises no objective, so its weights are not judged; train with another")
+            raise DataError(f"a {name} minimizes no objective, so its weights are not judged; train with another")
         objective = self.objective(self._labeled(self.encoder_.encode(X), _listed(y), sample_weight))
         theta = objective.spread(self.features_, self.weights_)
         _, gradient = objective(theta)
