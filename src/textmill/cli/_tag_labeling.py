@@ -90,10 +90,6 @@ def _reads_columns(tagger: Any) -> bool:
     return encoder is None or bool(encoder.patterns_)
 
 
-<<<<<<< HEAD
-def certified_lines(tagger: Any, source: Any, format: str, options: Any, searching: SearchOptions) -> Iterator[str]:  # noqa: A002
-    """A JSON line per sequence: tokens, labelings with probabilities, certificate."""
-=======
 def certified_lines(
     tagger: Any,
     source: Any,
@@ -103,7 +99,6 @@ def certified_lines(
     **reading: Any,
 ) -> Iterator[str]:
     """A JSON line per sequence: tokens, labelings with probabilities, certificate."""
->>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
     from itertools import islice
 
     from textmill.errors import DataError
@@ -113,11 +108,7 @@ def certified_lines(
     if format != "columns" or options.scores or options.posterior or options.maximize or options.search == "viterbi":
         raise DataError("--certificates goes with columns, --search, -k, --constrain and limits only")
     limits = SearchLimits(searching.max_expansions, searching.max_paths, searching.max_seconds)
-<<<<<<< HEAD
-    sentences = iter(track(read_tokens(tagger, source), "labeling", unit="sequences"))
-=======
     sentences = iter(track(read_tokens(tagger, source, **reading), "labeling", unit="sequences"))
->>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
     while batch := list(islice(sentences, BATCH)):
         split = [split_sentence(tagger, sentence, options.constrain) for sentence in batch]
         answers = tagger.predict_certified(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -151,6 +151,12 @@ def label(
     join_lines: Annotated[
         bool, typer.Option("--join-lines", help="Line ends of running text end no sentence; blank lines do.")
     ] = False,
+    tokenizer: Annotated[
+        str,
+        typer.Option(
+            help="How running text is cut: words, penn (do n't, Mary 's), ud (and well - known) or plain (at blanks)."
+        ),
+    ] = "words",
     document: DocumentMark = "-DOCSTART-",
     encoding: ColumnEncoding = "utf-8",
     text_field: TextField = None,
@@ -225,38 +231,35 @@ def label(
     )
     with ExitStack() as stack:
         columns: Any = "-" if source is None else source
+        cutting: dict[str, Any] = {"tokenizer": tokenizer, "join_lines": join_lines, "repair": repairs}
         reading: dict[str, Any] = {"document": document, "encoding": encoding, "label_column": label_column}
         if text is None and format == "columns":
             columns = stack.enter_context(open_source(columns, encoding=encoding, text_field=text_field))
         if text is not None:
             if source is not None or format != "columns" or options != LabelingOptions():
-                raise typer.BadParameter("--text goes with --json, --join-lines, --encoding and --repair only")
-            texts = _labeled_text(tagger, text, encoding, join_lines, json, repairs)
+                raise typer.BadParameter(
+                    "--text goes with --json, --join-lines, --tokenizer, --encoding and --repair only"
+                )
+            texts = _labeled_text(tagger, text, encoding, json, cutting)
         elif format == "columns" and holds_records(columns):
             if options != LabelingOptions() or spans:
-                raise typer.BadParameter("texts of records go with --join-lines, --text-field and --repair only")
+                raise typer.BadParameter(
+                    "texts of records go with --join-lines, --tokenizer, --text-field and --repair only"
+                )
             if by_segments is not None:
                 raise DataError("a tagger of segments labels columns, not texts; give one token per line")
-            texts = _labeled_records(tagger, columns.documents(), join_lines, repairs)
+            texts = _labeled_records(tagger, columns.documents(), cutting)
         elif searching.certificates:
             texts = certified_lines(tagger, columns, format, options, searching, **reading)
         elif spans or by_segments is not None:
             if json or join_lines or format != "columns" or repairs is not None:
                 raise typer.BadParameter("spans are of columns; leave out --json, --join-lines, --format and --repair")
-<<<<<<< HEAD
-            sentences = track(read_tokens(tagger, columns, label_column), "labeling", unit="sequences")
-=======
             sentences = track(read_tokens(tagger, columns, **reading), "labeling", unit="sequences")
->>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
             texts = (label_spans if spans else label_segments)(tagger, sentences, options)
-        elif json or join_lines:
-            raise typer.BadParameter("--json and --join-lines are for running text; pass --text FILE")
+        elif json or join_lines or tokenizer != "words":
+            raise typer.BadParameter("--json, --join-lines and --tokenizer are for running text; pass --text FILE")
         elif format == "columns":
-<<<<<<< HEAD
-            sentences = track(read_tokens(tagger, columns, label_column), "labeling", unit="sequences")
-=======
             sentences = track(read_tokens(tagger, columns, **reading), "labeling", unit="sequences")
->>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
             texts = label_sentences(tagger, _warned(tagger, sentences), options, repair=repairs)
         else:
             label = label_attributes if format == "crfsuite" else label_tests
@@ -545,14 +548,12 @@ def crossval(
     typer.echo(whole.report())
 
 
-def _labeled_text(
-    tagger: Any, text: str, encoding: str, join_lines: bool, json: bool, repair: Callable[[list[str]], list[str]] | None
-) -> Iterator[str]:
+def _labeled_text(tagger: Any, text: str, encoding: str, json: bool, cutting: dict[str, Any]) -> Iterator[str]:
     """The lines for running text: columns, or JSON."""
     from textmill.corpus import read_text
     from textmill.sequence import label_text
 
-    sentences = label_text(tagger, read_text(text, encoding=encoding), join_lines=join_lines, repair=repair)
+    sentences = label_text(tagger, read_text(text, encoding=encoding), **cutting)
     for sentence in sentences:
         if json:
             spans = [span._asdict() for span in sentence.spans]
@@ -563,15 +564,13 @@ def _labeled_text(
             yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
 
 
-def _labeled_records(
-    tagger: Any, documents: Iterable[Any], join_lines: bool, repair: Callable[[list[str]], list[str]] | None
-) -> Iterator[str]:
+def _labeled_records(tagger: Any, documents: Iterable[Any], cutting: dict[str, Any]) -> Iterator[str]:
     """A line of JSON for each record: its fields, and the sentences of its text with their spans."""
     from textmill.progress import track
     from textmill.sequence import label_text
 
     for document in track(documents, "labeling", unit="records"):
-        labeled = label_text(tagger, document.text, join_lines=join_lines, repair=repair)
+        labeled = label_text(tagger, document.text, **cutting)
         sentences = [
             {"begin": one.begin, "end": one.end, "text": one.text, "spans": [span._asdict() for span in one.spans]}
             for one in labeled

@@ -107,13 +107,8 @@ def room_of(offsets: Ints) -> Ints:
     return ends - np.arange(int(offsets[-1]))
 
 
-<<<<<<< HEAD
-def gold_spans(y: Iterable[Sequence[str]], X: Sequence[Any] = (), *, scheme: str = "IOB2") -> list[list[Span]]:
-    """The labeled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
-=======
 def gold_spans(y: Iterable[Sequence[str]], X: Sequence[Any] = (), *, scheme: str | None = None) -> list[list[Span]]:
     """The labeled spans of sequences of tags; an ill-formed sequence is a DataError that names it.
->>>>>>> e953cde6 (Count tags as spans in any scheme; read marks of documents and encodings alike)
 
     Without `scheme` it is the one that all sequences fit, or IOB2 if they fit none. Sentences of X that know their
     source and line make the message point into their file.

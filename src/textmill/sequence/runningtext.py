@@ -5,9 +5,17 @@
                   by itself, a run of the same one together
     spans         of IOB tags what conlleval reads; else one per token
 
+Treebanks cut words otherwise: `do n't`, `Mary 's`. A tokenizer is a function, or one of these names:
+
+    words         the above
+    penn          and the clitics of English apart: do n't, Mary 's, can not
+    ud            and hyphens, slashes and the elided words of French and Italian apart: well - known, l' homme
+    plain         what stands between blanks
+
 Every place is a number of characters from the beginning of the text, so `text[begin:end]` is the sentence, the token or
-the span. Only a tagger whose patterns read nothing but words can be used. Data that were cut in another way (`do n't`)
-are labeled worse than they could be; then pass a tokenizer of your own. Cost: linear in the length of the text.
+the span. Only a tagger whose patterns read nothing but words can be used. Where a text can be cut in several ways, the
+words that the tagger knows from training tell which one it learned from; a warning names it if it is another. Cost:
+linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -19,7 +27,8 @@ from functools import cache
 from typing import NamedTuple
 
 from textmill.corpus import Sentence, Tokenizer, sentence_spans, spans_of
-from textmill.errors import DataError
+from textmill.errors import DataError, warn_caller
+from textmill.model import check_choice
 from textmill.sequence.chainmodel import ChainModel
 from textmill.sequence.evaluation import are_chunks
 from textmill.sequence.patterns import parse_patterns
@@ -29,6 +38,12 @@ __all__ = ["LabeledSentence", "LabeledSpan", "check_words_only", "label_text", "
 BATCH = 2000  # sentences labeled together
 
 _SINGLE_LINE_END = re.compile(r"(?<![\r\n])(?:\r\n|\n|\r)(?![ \t]*[\r\n])")
+_CLITIC = re.compile(r"(?i)(n['\u2019]t|['\u2019](?:s|m|d|ll|re|ve)|(?<=^can)not)$")
+_ELIDED = re.compile(
+    r"(?i)^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu|un|(?:d?e|a|da|ne|su)ll|quest|quell|dev|cos)['\u2019](?=(\w))"
+)
+_COMPOUND = re.compile(r"[^-/\u2010\u2011]+|[-/\u2010\u2011]+")
+_WORD_TEST = re.compile(r"([^%]*)%[xX]\[0,0\]")  # a pattern for the word itself
 _HYPHENS = "-\u2010\u2011"
 
 
@@ -56,15 +71,15 @@ def label_text(
     model: ChainModel,
     text: str,
     *,
-    tokenizer: Callable[[str], list[tuple[int, int]]] | None = None,
+    tokenizer: str | Callable[[str], list[tuple[int, int]]] = "words",
     join_lines: bool = False,
     abbreviations: Collection[str] = (),
     repair: Callable[[list[str]], list[str]] | None = None,
 ) -> Iterator[LabeledSentence]:
     """Label a text, sentence by sentence.
 
-    `tokenizer` is a function from a sentence to the places of its tokens, `token_spans` by default. `join_lines` takes
-    line ends within a paragraph for blanks. A full stop of `abbreviations` ends no sentence. `repair` is as in
+    `tokenizer` is one of TOKENIZERS, or a function from a sentence to the places of its tokens. `join_lines` takes line
+    ends within a paragraph for blanks. A full stop of `abbreviations` ends no sentence. `repair` is as in
     labeling.py.
 
     >>> from textmill.sequence import CRF
@@ -76,13 +91,18 @@ def label_text(
     ['O', 'B-LOC', 'O'] LabeledSpan(begin=12, end=17, label='LOC', text='Praha')
     """
     check_words_only(model)
-    cut = token_spans if tokenizer is None else tokenizer
+    if isinstance(tokenizer, str):
+        check_choice("tokenizer", tokenizer, TOKENIZERS)
+    cut = TOKENIZERS[tokenizer] if isinstance(tokenizer, str) else tokenizer
+    others = _OtherCuts(model, tokenizer) if isinstance(tokenizer, str) else None
     chunks = are_chunks([model.classes_.tolist()])
     plain = _SINGLE_LINE_END.sub(lambda end: " " * len(end[0]), text) if join_lines else text
     spans = sentence_spans(plain, abbreviations=abbreviations)
     for first in range(0, len(spans), BATCH):
         cuts = [(begin, end, cut(text[begin:end])) for begin, end in spans[first : first + BATCH]]
         cuts = [(begin, end, [(begin + a, begin + b) for a, b in tokens]) for begin, end, tokens in cuts if tokens]
+        if others is not None and first == 0:
+            others.count(text, cuts)
         X = [Sentence((tuple(text[a:b] for a, b in tokens),)) for _, _, tokens in cuts]
         for (begin, end, tokens), predicted in zip(cuts, model.predict(X), strict=True):
             labels = predicted if repair is None else repair(predicted)
@@ -92,6 +112,8 @@ def label_text(
                 for a, b, label in parts
             ]
             yield LabeledSentence(begin, end, text[begin:end], tokens, labels, labeled)
+    if others is not None:
+        others.warn()
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
@@ -119,6 +141,94 @@ def token_spans(text: str) -> list[tuple[int, int]]:
                 tokens.append((begin, end))
         at = end
     return tokens
+
+
+def _treebank_spans(text: str) -> list[tuple[int, int]]:
+    """Tokens with the clitics of English apart."""
+    return [part for token in token_spans(text) for part in _divided(text, token, _CLITIC)]
+
+
+def _universal_spans(text: str) -> list[tuple[int, int]]:
+    """The same with hyphens and slashes, and elided words, apart."""
+    parts = [part for token in _treebank_spans(text) for part in _divided(text, token, _ELIDED)]
+    out: list[tuple[int, int]] = []
+    for begin, end in parts:
+        pieces = [(begin + m.start(), begin + m.end()) for m in _COMPOUND.finditer(text[begin:end])]
+        out += pieces or [(begin, end)]
+    return out
+
+
+def _plain_spans(text: str) -> list[tuple[int, int]]:
+    """What stands between blanks."""
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def _divided(text: str, token: tuple[int, int], border: re.Pattern[str]) -> list[tuple[int, int]]:
+    """A token in two parts where the border lies inside of it."""
+    begin, end = token
+    match = border.search(text[begin:end])
+    if match is None or not 0 < (at := match.start(1)) < end - begin:
+        return [token]
+    return [(begin, begin + at), (begin + at, end)]
+
+
+TOKENIZERS: dict[str, Callable[[str], list[tuple[int, int]]]] = {
+    "words": token_spans,
+    "penn": _treebank_spans,
+    "ud": _universal_spans,
+    "plain": _plain_spans,
+}
+
+
+class _OtherCuts:
+    """Counts for every tokenizer the words that the tagger knows, among those that are cut otherwise than now."""
+
+    def __init__(self, model: ChainModel, now: str) -> None:
+        self.known = _known_words(model)
+        self.now = now
+        self.lead = dict.fromkeys(TOKENIZERS, 0)  # known words, less those of the cut of now
+        self.example: dict[str, tuple[str, str]] = {}
+
+    def count(self, text: str, cuts: list[tuple[int, int, list[tuple[int, int]]]]) -> None:
+        """Count the sentences of one batch, which have tokens at these places of the text."""
+        if not self.known:
+            return
+        for begin, end, tokens in cuts:
+            own = {*tokens}
+            for name, cut in TOKENIZERS.items():
+                other = {(begin + a, begin + b) for a, b in cut(text[begin:end])} if name != self.now else own
+                if other == own:
+                    continue
+                ours, theirs = (sorted(one - two) for one, two in ((own, other), (other, own)))
+                gain = self._number(text, theirs) - self._number(text, ours)
+                self.lead[name] += gain
+                if gain > 0 and name not in self.example:
+                    first = next(span for span in theirs if self._number(text, [span]))
+                    a, b = next((span for span in ours if span[0] < first[1] and first[0] < span[1]), first)
+                    inner = [text[c:d] for c, d in theirs if a <= c and d <= b] or [text[slice(*first)]]
+                    self.example[name] = text[a:b], " ".join(inner)
+
+    def warn(self) -> None:
+        """Warn if another tokenizer finds more words that the tagger knows."""
+        name = max(self.lead, key=self.lead.__getitem__)
+        if self.lead[name] > 0:
+            word, cut = self.example[name]
+            warn_caller(
+                f"the tagger learned from words that were cut otherwise, such as {cut!r} where {word!r} stands here; "
+                f"pass tokenizer={name!r}"
+            )
+
+    def _number(self, text: str, spans: list[tuple[int, int]]) -> int:
+        return sum(text[a:b] in self.known or text[a:b].lower() in self.known for a, b in spans)
+
+
+def _known_words(model: ChainModel) -> set[str]:
+    """The words that tests of a tagger name, as they are or in lower case; none if its tests are hashed."""
+    encoder = model.encoder_
+    heads = [match[1] for text in encoder.patterns_ if (match := _WORD_TEST.fullmatch(text))]
+    if not heads or encoder.hash_bits is not None or encoder.syntax != "textmill":
+        return set()
+    return {test[len(head) :] for test in encoder.tests_.to_list() for head in heads if test.startswith(head)}
 
 
 def check_words_only(model: ChainModel) -> None:
