@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 import math
@@ -343,3 +344,24 @@ def test_translation_and_primers() -> None:
         assert fst.find_primer(primer, sequence, max_mismatches=limit) == expected
     with pytest.raises(DataError, match="'X' at place 2"):
         fst.primer_search("AX")
+
+
+def test_many_machines_are_joined_as_one_by_one():
+    machines = [fst.accep(text) for text in ("ab", "", "b", "abc")]
+    machines.append(fst.closure(fst.accep("d")))
+    machines.insert(2, fst.Fst())  # without a start
+    for order in (machines, machines[::-1]):
+        one_by_one = functools.reduce(fst.union, order)
+        assert fst.equivalent(fst.optimize(fst.union(*order)), fst.optimize(one_by_one))
+    with_start = [machine for machine in machines if machine.num_states]
+    assert fst.equal(fst.concat(*with_start), functools.reduce(fst.concat, with_start))
+    assert fst.concat(*machines).start == -1
+    assert fst.equal(fst.union(machines[0]), machines[0])
+    with pytest.raises(DataError, match="different semirings, tropical and log"):
+        fst.union(machines[0], machines[1], fst.convert(machines[0], "log"))
+
+
+def test_a_hundred_thousand_machines_are_joined_at_once():
+    joined = fst.union(*(fst.accep(str(i)) for i in range(100_000)))
+    assert joined.num_arcs == 99_999 + sum(len(str(i)) for i in range(100_000))
+    assert [len(answer) for answer in fst.apply(joined, ["77777", "100000"])] == [1, 0]

@@ -1,5 +1,6 @@
 """Grammars of Thrax: strings as they are, bytes, files, places, assertions; pynini says what strings mean."""
 
+from functools import reduce
 from pathlib import Path
 
 import pynini
@@ -28,8 +29,8 @@ def test_a_sequence_of_strings_accepts_what_pynini_accepts(pieces, tmp_path):
     quoted = " ".join(f'"{piece}"' for piece in pieces)
     path = grammar(tmp_path, f"export X = {quoted};")
     [(text, _, _)] = strings(read_thrax(path)["X"], token_type="byte")
-    expected = pynini.concat(*map(pynini.accep, pieces)) if len(pieces) > 1 else pynini.accep(pieces[0])
-    assert text == next(iter(expected.paths().istrings())).replace("\\t", "\t")
+    expected = reduce(pynini.concat, [pynini.accep(piece.replace("\\t", "\t")) for piece in pieces])
+    assert text == next(iter(expected.paths().istrings()))
 
 
 def test_a_loop_over_words_and_blanks_needs_the_blanks(tmp_path):
@@ -96,7 +97,7 @@ def test_local_names_of_functions_leave_strings_alone(tmp_path):
 
 def test_assertions_are_tests(tmp_path):
     text = """
-RULE = "1" : "one" | "2" : "two" <1> | "2" : "zwei" <2>;
+RULE = ("1" : "one") | ("2" : "two" <1>) | ("2" : "zwei" <2>);
 right = AssertEqual["1" @ RULE, "one"];
 best = AssertEqual["2" @ RULE, "two"];
 wrong = AssertEqual["1" @ RULE, "two"];
