@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.arrays import Ints
-from textmill.corpus import Span, check_tags, spans_of
-from textmill.corpus.iob import guess_scheme
+from textmill.corpus import Span, check_tags, guess_scheme, spans_of
 from textmill.errors import DataError
 
 __all__ = ["Candidates", "all_candidates", "flat_spans", "gold_spans", "room_of"]

@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textmill.corpus import Sentence, spans_of
-from textmill.corpus.iob import convert_tags, guess_scheme
+from textmill.corpus import Sentence, convert_tags, guess_scheme, spans_of
 from textmill.errors import DataError
 from textmill.metrics import (
     Confusion,

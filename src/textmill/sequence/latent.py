@@ -60,7 +60,7 @@ from textmill.sequence.labelpaths import (
     most_probable_states,
     state_probabilities,
 )
-from textmill.sequence.trainable import Course, Labels, TrainableChain
+from textmill.sequence.trainable import Course, Labels, TrainableChain, _answer_crfsuite
 from textmill.sequence.training.algorithms import Algorithm, SparseWeights
 from textmill.sequence.training.batch import Result, Snapshot
 from textmill.sequence.training.latent import LatentObjective, SecondOrderObjective
@@ -138,6 +138,7 @@ class LatentCRF(TrainableChain):
     trigram_weights_: Floats
     restarts_: list[dict[str, Any]]
 
+    @_answer_crfsuite
     def __init__(
         self,
         *,

@@ -9,12 +9,13 @@ is measured on the way and which weights remain is the run's (training/run.py).
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ __all__ = ["Course", "NoWeights", "Settings", "TrainableChain"]
 DEFAULT_TOLERANCE = 1e-4
 SPARSE_SHARE = 8  # weights are decoded as a list when at most one in this many is not zero
 
+P = ParamSpec("P")
 Stage = tuple[int, Sequence[str], Sequence[int | None]]
 Labels = Sequence[Sequence[str | None]]
 
@@ -95,15 +97,29 @@ _CRFSUITE = {
 }
 
 
+def _answer_crfsuite(init: Callable[P, None]) -> Callable[P, None]:
+    """The constructor; an error says what a parameter of CRFsuite is called here.
+
+    >>> from textmill.sequence import CRF
+    >>> CRF(c1=0.1)
+    Traceback (most recent call last):
+    TypeError: CRF has no parameter 'c1', as CRFsuite has; pass l1=c1
+    """
+    own = inspect.signature(init).parameters
+
+    @functools.wraps(init)
+    def checked(*model: P.args, **parameters: P.kwargs) -> None:
+        for name in parameters:
+            if name in _CRFSUITE and name not in own:
+                kind = type(model[0]).__name__
+                raise TypeError(f"{kind} has no parameter {name!r}, as CRFsuite has; pass {_CRFSUITE[name]}")
+        init(*model, **parameters)
+
+    return checked
+
+
 class TrainableChain(ChainModel):
     """A chain model that is trained: subclasses say what is minimized."""
-
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """A new model, or an error that says what a parameter of CRFsuite is called here."""
-        for name in parameters:
-            if name in _CRFSUITE and name not in inspect.signature(cls).parameters:
-                raise TypeError(f"{cls.__name__} has no parameter {name!r}, as CRFsuite has; pass {_CRFSUITE[name]}")
-        return super().__new__(cls)
 
     patience: ClassVar[Plateau] = PATIENCE  # when training stops early if nothing else is asked for
     format_version: ClassVar[int] = 2
@@ -125,6 +141,7 @@ class TrainableChain(ChainModel):
     trace_: Floats
     training_log_: list[dict[str, float]]
 
+    @_answer_crfsuite
     def __init__(
         self,
         *,
