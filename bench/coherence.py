@@ -24,6 +24,7 @@ import numpy as np
 
 from bench._corpora import texts
 from bench.harness import Job, Options
+from papers.incoherent_documents.experiments import by_length, by_noise, make_sets
 from textmill.corpus import FUNCTION_WORDS, Tokenizer, Vocabulary, read_documents
 from textmill.lm import NGramModel, to_arpa
 from textmill.tasks.coherence import (
@@ -34,12 +35,9 @@ from textmill.tasks.coherence import (
     Forger,
     MixtureScorer,
     TopicScorer,
-    by_length,
-    by_noise,
     combine,
     entropy,
     equal_error,
-    make_sets,
     tune_weight,
 )
 from textmill.tasks.coherence.content import sentences_of

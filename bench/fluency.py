@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from bench.harness import Job, Options
+from papers.discriminative_lm.learning_curve import learning_curve
 from textmill.lm import ExpandedKernel, FeatureSets, PassiveAggressive, WordClasses
 from textmill.tasks.fluency import (
     CorpusSplit,
@@ -38,7 +39,6 @@ from textmill.tasks.fluency import (
     FluencyModel,
     SentenceDocument,
     evaluate_fluency,
-    learning_curve,
     read_sentences,
     sample_documents,
     split_corpus,

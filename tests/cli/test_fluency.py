@@ -85,13 +85,6 @@ def test_split_train_score_evaluate_explain_and_ask(
     shares = sum(word["share"] for word in record["words"])
     assert shares + record["start"] + record["end"] + record["rest"] == pytest.approx(record["margin"])
 
-    sheet, key = tmp_path / "sheet.csv", tmp_path / "key.csv"
-    assert run(capsys, "fluency", "sheet", judge, test, "-o", sheet, "--answers", key, "-k", 10)[0].startswith(
-        "10 sent"
-    )
-    assert "no sentence is judged" in failure(capsys, "fluency", "judge", sheet, "--answers", key)
-    _, row = run(capsys, "fluency", "judge", key, "--answers", key)
-    assert row.split("\t")[:4] == ["key", "10", "0", "1.000"]
     negatives = tmp_path / "wrong.txt"
     negatives.write_text(f"{WRONG}\n" * 3)
     figures = json.loads(run(capsys, "fluency", "evaluate", judge, test, "--negatives", negatives, "--json")[0])

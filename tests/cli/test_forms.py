@@ -143,7 +143,6 @@ COMMANDS = {
         bags convert {} out.npz
         bags info {}
         classify decode {}
-        fluency judge {} --answers {}
         match train {} --labels {} -o out.mill
         parse train {} --l1 1 -o out.mill
         segment evaluate {}
@@ -163,7 +162,6 @@ COMMANDS = {
         entities explain {} word
         entities merge {} {} -o out.mill
         fluency evaluate {} plain.txt
-        fluency sheet {} plain.txt -o out.csv --answers out.json
         info {}
         language diff {} {}
         language dump --model {}

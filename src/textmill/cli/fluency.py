@@ -12,7 +12,7 @@ import typer
 from textmill.cli._json import json_line
 from textmill.cli._lm_options import Case, Smoothing, Split, TokenizerName, tokenizer_of
 from textmill.cli._options import Jobs, Json, JsonLines, Seed, answers
-from textmill.cli._outputs import check_output, figure_option, folder_option, further_output, output_option
+from textmill.cli._outputs import figure_option, folder_option, further_output, output_option
 from textmill.cli._reading import Reading, at_least_one, with_options
 from textmill.cli._tables import Printed
 
@@ -318,53 +318,6 @@ def explain(
         table = Printed({"share": "+.4f", "kind": "", "n-gram": "", "words": ""})
         for feature in one.features:
             table.row(share=feature.share, kind=feature.kind, words=feature.words, **{"n-gram": feature.feature})
-
-
-@app.command()
-@with_options
-def sheet(
-    model: _Model,
-    documents: _Documents,
-    output: Annotated[Path, output_option("The sheet to write, CSV.")],
-    answers_file: Annotated[
-        Path, typer.Option("--answers", callback=check_output, help="File for the answers, CSV; keep it to yourself.")
-    ],
-    k: Annotated[int, answers("Number of sentences.")] = 100,
-    *,
-    reading: Reading,
-    seed: Seed = 0,
-) -> None:
-    """Write sentences for people to judge, half of them sampled, in a random order and without labels.
-
-    Example: textmill fluency sheet judge.mill parts/test.jsonl -o sheet.csv --answers answers.csv -k 100
-    """
-    from textmill.tasks.fluency import write_sheet
-
-    texts = _test_documents(documents, reading)
-    count = write_sheet(_load(model), texts, output, answers_file, sentences=k, random_state=seed)
-    typer.echo(f"{count} sentences; write yes or no into the column 'right'")
-
-
-@app.command()
-def judge(
-    sheets: Annotated[list[Path], typer.Argument(metavar="SHEET...", help="Sheets that came back, one per judge.")],
-    answers_file: Annotated[Path, typer.Option("--answers", help="The answers, written with the sheet.")],
-    json: JsonLines = False,
-) -> None:
-    """Compare the judgments of people with the answers: accuracy, and which share of each side they accept.
-
-    Example: textmill fluency judge anna.csv ben.csv --answers answers.csv
-    """
-    from dataclasses import asdict
-    from math import isnan
-
-    from textmill.tasks.fluency import judge_sheets
-
-    forms = dict.fromkeys(("accuracy", "right_accepted", "samples_accepted", "kappa"), ".3f")
-    table = Printed({"judge": "", "sentences": "", "unanswered": "", **forms}, json=json)
-    for row in judge_sheets(sheets, answers_file):
-        values = asdict(row)
-        table.row(**{n: None if isinstance(v, float) and isnan(v) else v for n, v in values.items()})
 
 
 def _tokenizer(name: str | None, case: str | None) -> Any:

@@ -18,7 +18,6 @@ from textmill.tasks.fluency import (
     draw_negatives,
     evaluate_fluency,
     explain_sentence,
-    learning_curve,
     match_pairs,
     read_sentences,
     sample_documents,
@@ -343,12 +342,6 @@ def test_a_crf_serves_as_tagger_and_is_saved_with_the_judge(split: Any, tmp_path
     loaded = textmill.load(tmp_path / "judge.mill", expect=FluencyModel)
     some = split.sentences("test")[:5]
     assert (loaded.decision_function(some) == model.decision_function(some)).all()
-
-
-def test_accuracy_grows_with_data(split: Any) -> None:
-    points = learning_curve(FluencyModel(features="word:1"), split, [60, 1000])
-    assert points[0].accuracy < points[1].accuracy
-    assert points[0].active < points[1].active
 
 
 def test_probabilities_are_as_good_as_they_say(split: Any, judge: FluencyModel) -> None:

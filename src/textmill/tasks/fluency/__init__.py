@@ -8,7 +8,6 @@ model         FluencyModel: the judge
 diagnostics   what gives negatives away without any judgment
 evaluation    accuracy beside its diagnostics, curves, pictures
 explanation   words and chunks that lower a margin
-human         sheets for people, and what their judgments are worth
 pages         an evaluation as a page
 sample        made-up documents
 """
@@ -29,17 +28,8 @@ if TYPE_CHECKING:
         split_corpus,
     )
     from textmill.tasks.fluency.encoded import Encoded
-    from textmill.tasks.fluency.evaluation import (
-        CurvePoint,
-        FluencyEvaluation,
-        draw_curve,
-        draw_margins,
-        draw_precision,
-        evaluate_fluency,
-        learning_curve,
-    )
+    from textmill.tasks.fluency.evaluation import FluencyEvaluation, draw_margins, draw_precision, evaluate_fluency
     from textmill.tasks.fluency.explanation import Explanation, FeatureShare, WordShare, explain_sentence
-    from textmill.tasks.fluency.human import Judgment, judge_sheets, write_sheet
     from textmill.tasks.fluency.model import FluencyModel, SentenceScores, UnknownWords
     from textmill.tasks.fluency.negatives import NegativeSource, Pairs, draw_negatives, match_pairs
     from textmill.tasks.fluency.pages import evaluation_page, explanation_page
@@ -50,13 +40,11 @@ __all__ = [
     "SHARES",
     "WORDS",
     "CorpusSplit",
-    "CurvePoint",
     "Encoded",
     "Explanation",
     "FeatureShare",
     "FluencyEvaluation",
     "FluencyModel",
-    "Judgment",
     "Leak",
     "NegativeSource",
     "Pairs",
@@ -64,7 +52,6 @@ __all__ = [
     "SentenceScores",
     "UnknownWords",
     "WordShare",
-    "draw_curve",
     "draw_margins",
     "draw_negatives",
     "draw_precision",
@@ -72,14 +59,11 @@ __all__ = [
     "evaluation_page",
     "explain_sentence",
     "explanation_page",
-    "judge_sheets",
     "leaks_of",
-    "learning_curve",
     "match_pairs",
     "read_sentences",
     "sample_documents",
     "split_corpus",
-    "write_sheet",
 ]
 
 __getattr__, __dir__ = deferred(
@@ -88,10 +72,8 @@ __getattr__, __dir__ = deferred(
         "diagnostics": "Leak leaks_of",
         "documents": "PARTS SHARES WORDS CorpusSplit SentenceDocument read_sentences split_corpus",
         "encoded": "Encoded",
-        "evaluation": "CurvePoint FluencyEvaluation draw_curve draw_margins draw_precision evaluate_fluency "
-        "learning_curve",
+        "evaluation": "FluencyEvaluation draw_margins draw_precision evaluate_fluency",
         "explanation": "Explanation FeatureShare WordShare explain_sentence",
-        "human": "Judgment judge_sheets write_sheet",
         "model": "FluencyModel SentenceScores UnknownWords",
         "negatives": "NegativeSource Pairs draw_negatives match_pairs",
         "pages": "evaluation_page explanation_page",

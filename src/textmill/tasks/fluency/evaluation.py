@@ -19,25 +19,15 @@ import numpy as np
 from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.metrics import BinaryCounts, Interval, ScoreCounts, bootstrap_interval, signature
-from textmill.model import check_fitted, check_range
+from textmill.model import check_fitted
 from textmill.plot import histogram, lines
-from textmill.tables import Rows
 from textmill.tasks.fluency.diagnostics import Leak, leaks_of
-from textmill.tasks.fluency.documents import CorpusSplit, SentenceDocument, read_sentences
+from textmill.tasks.fluency.documents import SentenceDocument, read_sentences
 from textmill.tasks.fluency.encoded import Encoded
 from textmill.tasks.fluency.model import FluencyModel, seed_for
 from textmill.tasks.fluency.negatives import match_pairs
 
-__all__ = [
-    "CurvePoint",
-    "FluencyEvaluation",
-    "draw_curve",
-    "draw_margins",
-    "draw_precision",
-    "evaluate_fluency",
-    "learning_curve",
-    "positives_of",
-]
+__all__ = ["FluencyEvaluation", "draw_margins", "draw_precision", "evaluate_fluency", "positives_of"]
 
 _CANDIDATES = 20  # negatives that are drawn for each positive that is to be matched
 _POOL = 20_000  # negatives that are drawn at least, so that a few sentences find theirs
@@ -99,16 +89,6 @@ class FluencyEvaluation:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """Sentences learned from (positives and negatives of a pass), accuracy on the test part, features, active ones."""
-
-    sentences: int
-    accuracy: float
-    features: int
-    active: int
-
-
 def evaluate_fluency(
     model: FluencyModel,
     documents: Iterable[Any],
@@ -154,32 +134,6 @@ def evaluate_fluency(
     )
 
 
-def learning_curve(model: FluencyModel, split: CorpusSplit, sizes: Sequence[int]) -> Rows[CurvePoint]:
-    """Train on growing numbers of positives, and measure each model on the test part.
-
-    `sizes` are numbers of sentences of a pass, half of them positive; language model and classes stay the same.
-
-    >>> from textmill.tasks.fluency import sample_documents, split_corpus
-    >>> split = split_corpus(sample_documents(60))
-    >>> points = learning_curve(FluencyModel(n_classes=8, order=2, min_count=1), split, [40, 160])
-    >>> [point.sentences for point in points]
-    [40, 160]
-    """
-    sentences = split.sentences("train")
-    order = np.random.Generator(np.random.Philox(seed_for(model.random_state, "order", 10**6))).permutation(
-        len(sentences)
-    )
-    points = []
-    for size in sizes:
-        check_range("a size", size, at_least=2, at_most=2 * len(sentences), whole=True)
-        some = [SentenceDocument("train", [sentences[i] for i in np.sort(order[: size // 2]).tolist()])]
-        part = CorpusSplit(split.vocabulary, split.lm, some, split.dev, split.test)
-        fitted = FluencyModel(**model.get_params(deep=False)).fit(part)
-        result = evaluate_fluency(fitted, split.test)
-        points.append(CurvePoint(int(size), result.accuracy, result.n_features, fitted.learner_.n_active_))
-    return Rows(points, CurvePoint)
-
-
 def draw_margins(result: FluencyEvaluation) -> Any:
     """Draw histograms of the margins of positives and negatives."""
     samples = {"right": result.positive_margins, "sampled": result.negative_margins}
@@ -193,15 +147,6 @@ def draw_precision(results: dict[str, FluencyEvaluation]) -> Any:
         precision, recall = result.curve.precision_recall()
         curves[name] = (recall, precision)
     return lines(curves, x_label="recall", y_label="precision")
-
-
-def draw_curve(points: dict[str, Sequence[CurvePoint]]) -> Any:
-    """Draw accuracy over the number of training sentences."""
-    curves = {
-        name: ([point.sentences for point in row], [100 * point.accuracy for point in row])
-        for name, row in points.items()
-    }
-    return lines(curves, x_label="sentences", y_label="accuracy, %", x_scale="log")
 
 
 def positives_of(model: FluencyModel, documents: Iterable[Any]) -> Encoded:

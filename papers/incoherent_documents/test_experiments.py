@@ -5,6 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from papers.incoherent_documents.experiments import (
+    by_kind,
+    by_length,
+    by_noise,
+    by_topics,
+    draw_errors,
+    fixed_threshold,
+    make_sets,
+)
 from textmill.corpus import FUNCTION_WORDS, Tokenizer, Vocabulary, read_documents
 from textmill.errors import DataError
 from textmill.plot import save
@@ -14,18 +23,11 @@ from textmill.tasks.coherence import (
     ContentReader,
     Forger,
     TopicScorer,
-    by_kind,
-    by_length,
-    by_noise,
-    by_topics,
     combine,
-    draw_errors,
     draw_histograms,
     draw_roc,
     equal_error,
     evaluate,
-    fixed_threshold,
-    make_sets,
     sample_pages,
     tune_weight,
 )

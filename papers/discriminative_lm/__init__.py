@@ -1,0 +1,1 @@
+"""A discriminative language model with pseudo-negative samples; see README.md."""

@@ -1,0 +1,1 @@
+"""Documents that are not coherent; see README.md."""
