@@ -73,6 +73,7 @@ CONTENTS: dict[str, tuple[list[str], dict[str, str]]] = {
         ["linear"],
         {
             "When words come in bursts": "tutorials/bursts.md",
+            "Words of two corpora": "tutorials/keywords.md",
             "how logistic regression works": "how/linear.md",
             "how combinations are found": "how/combinations.md",
             "how models of counts work": "how/counts.md",

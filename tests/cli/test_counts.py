@@ -216,3 +216,76 @@ def test_accuracy_by_the_number_of_words_is_that_of_trained_models(
     assert information == sorted(information, reverse=True)
     assert len(table(run("classify", "words", model, "-k", 3))) == 3 * len({a["label"] for a in articles})
     assert "there is no class 'sailing'" in fails(capsys, "classify", "words", model, "--label", "sailing")
+
+
+KICKS = {0: 144, 1: 91, 2: 32, 3: 11, 4: 2}  # deaths in 280 years of army corps: von Bortkiewicz (1898)
+
+
+def kicks(path: Path) -> Path:
+    rows = [count for count, times in KICKS.items() for _ in range(times)]
+    lines = [f"{count},{75 + i % 20},{'GIVX'[i % 4]}{i % 5},1" for i, count in enumerate(rows)]
+    path.write_text("\n".join(["y,year,corp,ones", *lines]) + "\n")
+    return path
+
+
+def test_lengths_of_texts_are_said_and_not_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = kicks(tmp_path / "kicks.csv")
+    alone = tmp_path / "y.csv"
+    alone.write_text("".join(line.split(",")[0] + "\n" for line in data.read_text().splitlines()))
+    for source, options in ((alone, ()), (data, ()), (data, ("--exposure-field", "ones"))):
+        (row,) = table(run("counts", "compare", source, "--table", "--words", "y", "--kinds", "poisson", *options))
+        assert (row["parameters"], row["log_likelihood"]) == ("mu 0.7", "-314.154")
+        assert float(row["p_value"]) == pytest.approx(0.38, abs=0.005)
+    assert {row["kind"] for row in table(run("counts", "compare", data, "--table", "--words", "y"))} == {
+        "poisson", "negbinom", "zipoisson", "zinegbinom"
+    }  # fmt: skip
+    for command in (
+        ("fit", data), ("compare", data), ("compare", alone), ("compare", data, "--words", "y", "--kinds", "binom")
+    ):  # fmt: skip
+        assert "needs the length of each text" in fails(capsys, "counts", *command, "--table")
+    fitted = table(run("counts", "fit", data, "--table", "--kind", "poisson"))
+    assert {row["term"]: row["mu"] for row in fitted} == {"y": "0.7", "year": "84.5", "ones": "1"}
+
+
+def test_rows_that_count_all_words_have_lengths(tmp_path: Path) -> None:
+    counts = tmp_path / "a.csv"
+    counts.write_text("mill,sea\n3,1\n0,1\n0,5\n")
+    rows = table(run("counts", "fit", counts, "--table", "--whole-texts", "--kind", "binom"))
+    assert [(row["term"], row["p"]) for row in rows] == [("mill", "0.3"), ("sea", "0.7")]
+
+
+def test_compare_prints_the_words_of_two_corpora(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.txt", tmp_path / "b"
+    first.write_text("\n".join(["the mill grinds"] * 8) + "\n")
+    second.mkdir()
+    for i in range(6):
+        (second / f"{i}.txt").write_text("the sea, the sea\n")
+    rows = table(run("compare", first, second, "-k", 2))
+    assert [(row["corpus"], row["term"]) for row in rows] == [
+        (str(first), "grinds"), (str(first), "mill"), (str(second), "sea"), (str(second), "the"),
+    ]  # fmt: skip
+    assert (rows[0]["first"], rows[0]["second"], rows[2]["second"], rows[2]["second_documents"]) == (
+        "8",
+        "0",
+        "12",
+        "6",
+    )
+    assert float(rows[0]["log_ratio"]) > 0 > float(rows[2]["log_ratio"])
+
+
+def test_bursts_are_in_time_where_documents_have_dates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "news.jsonl"
+    records = [
+        {"text": "rain" + (" flood" if month in (4, 5) else ""), "date": f"2023-{month:02}-{day:02}"}
+        for month in range(1, 13)
+        for day in range(1, 11)
+    ]
+    data.write_text("".join(json.dumps(record) + "\n" for record in records))
+    rows = table(run("bursts", data, "--by", "month"))
+    assert [(row["term"], row["begin"], row["end"], row["documents"]) for row in rows] == [
+        ("flood", "2023-04", "2023-05", "20")
+    ]
+    texts = tmp_path / "a.txt"
+    texts.write_text("\n".join(LINES * 5) + "\n")
+    assert table(run("bursts", texts, "--lines", "--min-count", 5, "-k", 1))[0]["term"] == "corn"
+    assert "--by is for documents with dates" in fails(capsys, "bursts", texts, "--lines", "--by", "month")

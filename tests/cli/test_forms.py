@@ -84,6 +84,8 @@ COMMANDS = {
     """,
     "much text": """
         correct train {} -o out.mill
+        bursts {}
+        compare {} {}
         counts compare {}
         lm classes {} --classes 3
     """,

@@ -35,7 +35,7 @@ _PANELS = {  # of the help page, and the jobs in them, the most used ones first
     "Names and records": ("match",),
     "Words in sentences": ("tag", "entities", "parse", "trees", "transfer", "fluency"),
     "Spelling, sound, numbers": ("correct", "normalize", "pronounce", "transcribe", "voicemail"),
-    "Building blocks": ("tokenize", "vocab", "bags", "counts", "lm", "fst"),
+    "Building blocks": ("tokenize", "vocab", "bags", "compare", "bursts", "counts", "lm", "fst"),
 }  # fmt: skip
 _INTERRUPTED = 130
 _CLOSED_PIPE = 141  # what a shell reports of a program that SIGPIPE has ended

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +27,10 @@ _Sources = Annotated[
 ]
 _Table = Annotated[bool, typer.Option("--table", help="The fields of records are words, and hold counts.")]
 _Exposure = Annotated[
-    str | None, typer.Option(help="With --table: field that holds the length of the text; default: the sum of a row.")
+    str | None, typer.Option(help="With --table: field that holds the length of each text, which the binomials need.")
+]
+_WholeTexts = Annotated[
+    bool, typer.Option("--whole-texts", help="With --table: rows count all words, so their sums are the lengths.")
 ]
 _Label = Annotated[str | None, typer.Option(help="Field that holds the class: every class is fitted apart.")]
 _Passages = Annotated[int | None, typer.Option(min=1, help="Cut texts into passages of this many words.")]
@@ -49,6 +54,7 @@ def fit(
     ] = False,
     table: _Table = False,
     exposure_field: _Exposure = None,
+    whole_texts: _WholeTexts = False,
     label_field: _Label = None,
     passages: _Passages = None,
     min_count: _MinCount = 1,
@@ -64,7 +70,8 @@ def fit(
     """
     from textmill.linear import fit_count_table
 
-    data = _read(sources, table, exposure_field, label_field, passages, min_count, terms, reading, jobs)
+    rows = _Rows(table, exposure_field, whole_texts, label_field, kinds=(kind,))
+    data = _read(sources, rows, passages, min_count, terms, reading, jobs)
     exposure = None if per_text and kind.removeprefix("zi") in ("poisson", "negbinom") else data.exposure
     fits = fit_count_table(data.X, kind, data.labels, exposure=exposure, method=method, terms=data.terms, n_jobs=jobs)
     columns = fits.columns()
@@ -86,7 +93,8 @@ def compare(
     ] = None,
     k: Annotated[int, answers("Number of words to show.")] = 20,
     kinds: Annotated[
-        str | None, typer.Option(help="Distributions, separated by commas; default: the binomials.")
+        str | None,
+        typer.Option(help="Distributions, separated by commas; default: binomials, without lengths Poissons."),
     ] = None,
     plot: Annotated[
         Path | None, figure_option("Draw observed and fitted counts, or which words burst (.png, .svg or .pdf).")
@@ -94,6 +102,7 @@ def compare(
     report: Annotated[Path | None, further_output("Write a page with tables and pictures to this file.")] = None,
     table: _Table = False,
     exposure_field: _Exposure = None,
+    whole_texts: _WholeTexts = False,
     passages: _Passages = None,
     min_count: _MinCount = 10,
     *,
@@ -110,8 +119,11 @@ def compare(
     from textmill.linear import compare_counts, counts_report, draw_bursts, draw_comparison, find_bursts
     from textmill.plot import save
 
-    data = _read(sources, table, exposure_field, None, passages, 1, terms, reading, jobs)
     chosen = [word.strip() for word in (words or "").split(",") if word.strip()]
+    wanted = None if kinds is None else [kind.strip() for kind in kinds.split(",")]
+    needed = wanted or (() if table and chosen and exposure_field is None and not whole_texts else ("binom",))
+    rows = _Rows(table, exposure_field, whole_texts, words=chosen if report is None else (), kinds=needed)
+    data = _read(sources, rows, passages, 1, terms, reading, jobs)
     if report is not None:
         settings: dict[str, Any] = {"exposure": data.exposure, "min_count": min_count, "n_jobs": jobs}
         counts_report(data.X, data.terms, words=chosen, **settings).write(report)
@@ -131,7 +143,6 @@ def compare(
         if word not in places:
             raise DataError(f"there is no word {word!r} in the input; words are case-folded")
         counts = by_word[:, places[word]].toarray().ravel()
-        wanted = None if kinds is None else [kind.strip() for kind in kinds.split(",")]
         comparison = compare_counts(counts, wanted, exposure=data.exposure)
         columns = comparison.columns()
         models = models or Printed({"term": "", **{name: _form(name) for name in columns}}, json=json)
@@ -141,11 +152,21 @@ def compare(
             save(draw_comparison(counts, comparison, exposure=data.exposure, title=word), plot)
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """What the columns of a table are, and the kinds that will be fitted to it."""
+
+    table: bool
+    exposure_field: str | None
+    whole_texts: bool
+    label_field: str | None = None
+    words: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+
+
 def _read(
     sources: list[str],
-    table: bool,
-    exposure_field: str | None,
-    label_field: str | None,
+    rows: _Rows,
     passages: int | None,
     min_count: int,
     terms: Terms,
@@ -157,14 +178,23 @@ def _read(
     from textmill.errors import DataError
     from textmill.linear import counts_of_texts, read_count_bags, read_count_table
 
-    if exposure_field is not None and not table:
-        raise DataError("--exposure-field is for --table; texts have their own lengths")
-    if table:
+    label_field = rows.label_field
+    if not rows.table and (rows.exposure_field is not None or rows.whole_texts):
+        option = "--exposure-field" if rows.exposure_field is not None else "--whole-texts"
+        raise DataError(f"{option} is for --table; texts have their own lengths")
+    if rows.table:
         terms.refuse("a table has its words already")
+        bounded = [kind for kind in rows.kinds if kind.removeprefix("zi") in ("binom", "betabinom")]
+        if bounded and rows.exposure_field is None and not rows.whole_texts:
+            remedy = "name the field that holds it with --exposure-field, or say --whole-texts if rows count all words"
+            raise DataError(f"'{bounded[0]}' needs the length of each text; {remedy}", source=sources[0])
         return read_count_table(
             sources,
+            words=rows.words or None,
             label_field=label_field,
-            exposure_field=exposure_field,
+            exposure_field=rows.exposure_field,
+            whole_texts=rows.whole_texts,
+            bounded=bool(bounded),
             id_field=reading.id_field,
             format=reading.format,
             encoding=reading.encoding,

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         vuong_test,
         zero_excess_test,
     )
+    from textmill.linear.counts.dated import DatedBursts, find_dated_bursts
     from textmill.linear.counts.distributions import (
         Bernoulli,
         BetaBinomial,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         ZeroInflated,
     )
     from textmill.linear.counts.fitting import CountFit, CountFits, CountPrior, fit_count_table, fit_counts
+    from textmill.linear.counts.keyness import KeyWords, compare_words
     from textmill.linear.counts.reading import CountData, counts_of_texts, read_count_bags, read_count_table
     from textmill.linear.datasets import Labeled, read_labeled, split_labeled
     from textmill.linear.drawing import draw_path, draw_strongest
@@ -102,8 +104,10 @@ __all__ = [
     "CountFit",
     "CountFits",
     "CountPrior",
+    "DatedBursts",
     "GoodnessOfFit",
     "KernelRows",
+    "KeyWords",
     "Labeled",
     "LeastSquares",
     "LinearClassifier",
@@ -128,6 +132,7 @@ __all__ = [
     "bernoulli_utility",
     "choose_penalty",
     "compare_counts",
+    "compare_words",
     "count_votes",
     "counts_of_texts",
     "counts_report",
@@ -139,6 +144,7 @@ __all__ = [
     "evaluate_classifier",
     "expected_counts",
     "find_bursts",
+    "find_dated_bursts",
     "find_violators",
     "fit_count_table",
     "fit_counts",
@@ -176,9 +182,11 @@ __getattr__, __dir__ = deferred(
         "counts.bursts": "Bursts counts_report draw_bursts draw_comparison find_bursts",
         "counts.criticism": "CountComparison GoodnessOfFit NormalTest compare_counts dispersion_test "
         "expected_counts goodness_of_fit likelihood_ratio vuong_test zero_excess_test",
+        "counts.dated": "DatedBursts find_dated_bursts",
         "counts.distributions": "Bernoulli BetaBinomial Binomial CountDistribution NegativeBinomial Poisson "
         "ZeroInflated",
         "counts.fitting": "CountFit CountFits CountPrior fit_count_table fit_counts",
+        "counts.keyness": "KeyWords compare_words",
         "counts.reading": "CountData counts_of_texts read_count_bags read_count_table",
         "datasets": "Labeled read_labeled split_labeled",
         "drawing": "draw_path draw_strongest",

@@ -6,6 +6,8 @@ fitting         one word, or every word and class of a table in one call
 criticism       chi-square with pooling, tests of spread and zeros, likelihood ratio, Vuong, comparison
 reading         counts from files: texts, bags, tables
 bursts          which words burst, and pictures
+dated           when they do
+keyness         words of two corpora
 """
 
 from typing import TYPE_CHECKING
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         vuong_test,
         zero_excess_test,
     )
+    from textmill.linear.counts.dated import DatedBursts, find_dated_bursts
     from textmill.linear.counts.distributions import (
         Bernoulli,
         BetaBinomial,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
         ZeroInflated,
     )
     from textmill.linear.counts.fitting import CountFit, CountFits, CountPrior, fit_count_table, fit_counts
+    from textmill.linear.counts.keyness import KeyWords, compare_words
     from textmill.linear.counts.reading import CountData, counts_of_texts, read_count_bags, read_count_table
 
 __all__ = [
@@ -49,12 +53,15 @@ __all__ = [
     "CountFit",
     "CountFits",
     "CountPrior",
+    "DatedBursts",
     "GoodnessOfFit",
+    "KeyWords",
     "NegativeBinomial",
     "NormalTest",
     "Poisson",
     "ZeroInflated",
     "compare_counts",
+    "compare_words",
     "counts_of_texts",
     "counts_report",
     "dispersion_test",
@@ -62,6 +69,7 @@ __all__ = [
     "draw_comparison",
     "expected_counts",
     "find_bursts",
+    "find_dated_bursts",
     "fit_count_table",
     "fit_counts",
     "goodness_of_fit",
@@ -78,8 +86,10 @@ __getattr__, __dir__ = deferred(
         "bursts": "Bursts counts_report draw_bursts draw_comparison find_bursts",
         "criticism": "CountComparison GoodnessOfFit NormalTest compare_counts dispersion_test "
         "expected_counts goodness_of_fit likelihood_ratio vuong_test zero_excess_test",
+        "dated": "DatedBursts find_dated_bursts",
         "distributions": "Bernoulli BetaBinomial Binomial CountDistribution NegativeBinomial Poisson ZeroInflated",
         "fitting": "CountFit CountFits CountPrior fit_count_table fit_counts",
+        "keyness": "KeyWords compare_words",
         "reading": "CountData counts_of_texts read_count_bags read_count_table",
     },
 )

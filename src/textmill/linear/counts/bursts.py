@@ -19,7 +19,7 @@ from textmill.arrays import Floats
 from textmill.errors import DataError
 from textmill.linear.counts.criticism import CountComparison, compare_counts, expected_counts
 from textmill.linear.counts.fitting import fit_count_table
-from textmill.linear.counts.tables import check_counts, check_exposure, counts_and_weights
+from textmill.linear.counts.tables import check_columns, check_counts, check_exposure, counts_and_weights
 from textmill.model import check_range
 from textmill.tables import Table
 
@@ -68,6 +68,7 @@ def find_bursts(
     X = check_counts(X)
     if terms is not None and len(terms) != X.shape[1]:
         raise DataError(f"there are {len(terms)} terms but X has {X.shape[1]} columns; pass one name per column")
+    check_columns(X, exposure)
     lengths = check_exposure(X, exposure, bounded=True)
     occurrences = np.asarray(X.sum(axis=0), np.float64).ravel()
     columns = np.flatnonzero(occurrences >= min_count)

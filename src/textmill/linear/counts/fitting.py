@@ -30,7 +30,14 @@ from textmill.arrays import Floats, Ids
 from textmill.corpus import csr_arrays
 from textmill.errors import DataError
 from textmill.linear.counts.distributions import distribution_of
-from textmill.linear.counts.tables import check_counts, check_exposure, column_of, counts_and_weights, row_of_entries
+from textmill.linear.counts.tables import (
+    check_columns,
+    check_counts,
+    check_exposure,
+    column_of,
+    counts_and_weights,
+    row_of_entries,
+)
 from textmill.model import check_choice, check_range, effective_jobs
 from textmill.numeric import sparse
 from textmill.tables import Table
@@ -312,6 +319,7 @@ def fit_count_table(
     if exposure is None and base in ("poisson", "negbinom"):
         lengths = np.ones(X.shape[0])
     else:
+        check_columns(X, exposure)
         lengths = check_exposure(X, exposure, bounded=bounded)
     weights = np.ones(X.shape[0]) if sample_weight is None else np.array(sample_weight, np.float64)
     if weights.shape != (X.shape[0],) or not (np.isfinite(weights) & (weights >= 0)).all():

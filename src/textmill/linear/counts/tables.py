@@ -17,7 +17,15 @@ from textmill.corpus import check_bags
 from textmill.errors import DataError
 from textmill.numeric import sparse
 
-__all__ = ["check_count_rows", "check_counts", "check_exposure", "column_of", "counts_and_weights", "row_of_entries"]
+__all__ = [
+    "check_columns",
+    "check_count_rows",
+    "check_counts",
+    "check_exposure",
+    "column_of",
+    "counts_and_weights",
+    "row_of_entries",
+]
 
 
 def check_counts(X: Any) -> Any:
@@ -50,6 +58,17 @@ def check_count_rows(X: Any, source: str, *, first_column: int = 1) -> None:
             f"row {row} holds {X.data[place]:g} in column {column}, which is no count; write a whole number >= 0",
             source=source,
         )
+
+
+def check_columns(X: Any, exposure: ArrayLike | None) -> None:
+    """Refuse to take the sums of rows for lengths where they would be the counts themselves.
+
+    >>> check_columns(check_counts([[1], [0]]), None)
+    Traceback (most recent call last):
+    textmill.errors.DataError: X has one word, whose counts say nothing about the lengths of texts; pass exposure=
+    """
+    if exposure is None and X.shape[1] == 1:
+        raise DataError("X has one word, whose counts say nothing about the lengths of texts; pass exposure=")
 
 
 def check_exposure(X: Any, exposure: ArrayLike | None, *, bounded: bool) -> Floats:
