@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from textmill.corpus import read_nettalk
+from papers.letter_to_sound.nettalk import read_nettalk
 from textmill.sequence import CRF, Encoder, evaluate_tags
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from bench.harness import Job, Options
-from textmill.corpus import read_nettalk
+from papers.letter_to_sound.nettalk import read_nettalk
 from textmill.fst import StringAligner, parse_alignment, read_pairs
 
 PACKAGES = ["phonetisaurus"]

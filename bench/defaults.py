@@ -23,7 +23,8 @@ from typing import Any
 from bench._crf_problems import brown, iob2
 from bench.harness import Job, Options
 from bench.tagging import CHUNKS, LETTERS, NAMES, WORDS
-from textmill.corpus import read_columns, read_conllu, read_nettalk
+from papers.letter_to_sound.nettalk import read_nettalk
+from textmill.corpus import read_columns, read_conllu
 from textmill.sequence import CRF, evaluate_tags
 
 PACKAGES: list[str] = []

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 from bench._crf_problems import attributes, iob2
 from bench._crf_problems import brown as brown_sentences
 from bench.harness import Job, Options
-from textmill.corpus import read_columns, read_nettalk
+from papers.letter_to_sound.nettalk import read_nettalk
+from textmill.corpus import read_columns
 from textmill.sequence import CRF, Encoder, evaluate_tags
 
 PACKAGES = ["libwapiti", "python-crfsuite"]

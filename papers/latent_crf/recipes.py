@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from papers._shared.recipe import Recipe, Rows, figure
-from textmill.corpus import HiddenChain
+from papers.latent_crf.hidden_chains import HiddenChain
 from textmill.sequence import Encoder, LatentCRF, evaluate_tags, read_labeled
 
 WORDS = [*(f"u:w{i}=%x[{i},0]" for i in range(-2, 3)), "u:w-10=%x[-1,0]/%x[0,0]", "u:w01=%x[0,0]/%x[1,0]", "b"]

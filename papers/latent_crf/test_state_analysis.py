@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import v_measure_score
 
+from papers.latent_crf.hidden_chains import HiddenChain
 from papers.latent_crf.state_analysis import analyze_states
-from textmill.corpus import HiddenChain
 from textmill.errors import DataError
 from textmill.sequence import (
     LatentCRF,

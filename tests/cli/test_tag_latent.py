@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from papers.latent_crf.hidden_chains import HiddenChain
 from textmill.cli.app import app
-from textmill.corpus import HiddenChain
 
 runner = CliRunner()
 

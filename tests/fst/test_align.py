@@ -726,7 +726,7 @@ def test_pairs_are_read_from_lines(tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_alignments_of_nettalk_agree_with_the_hand_made_ones(data: Path) -> None:
-    from textmill.corpus import read_nettalk
+    from papers.letter_to_sound.nettalk import read_nettalk
 
     words = list(read_nettalk(data / "nettalk" / "nettalk.data"))
     pairs = [(word.word, word.phonemes.replace("-", "")) for word in words]

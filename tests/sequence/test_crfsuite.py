@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textmill.corpus import read_columns, read_nettalk, sample_chunks
+from papers.letter_to_sound.nettalk import read_nettalk
+from textmill.corpus import read_columns, sample_chunks
 from textmill.errors import DataError, ModelFileError
 from textmill.sequence import (
     CRF,

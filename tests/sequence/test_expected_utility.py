@@ -20,7 +20,6 @@ from textmill.sequence import (
     MarkovLabels,
     WindowFunction,
     ZeroOne,
-    compare_pruning,
     decode_chain_f,
     decode_f,
     decode_f_sets,
@@ -539,16 +538,3 @@ def test_answers_one_after_the_other_are_swept_from_where_they_differ() -> None:
     windows = WindowFunction("windowdiff", 3)
     for z, reused in zip(candidates, expectations(windows, candidates, p), strict=True):
         assert reused.value == expectation(windows, z, p).value
-
-
-def test_the_report_of_pruning() -> None:
-    report = compare_pruning(lengths=range(1, 31), runs=5)
-    columns = report.to_dict()
-    assert columns["distribution"] == ["uniform", "uniform", "beta", "beta"]
-    assert columns["beam"] == ["1", "2n", "1", "2n"]
-    assert 0.1 < columns["same"][0] < 0.5  # not the 99% of the paper: one state gives the most probable labels
-    assert columns["same"][1] > 0.6
-    assert max(columns["regret"]) < 0.03
-    assert max(columns["regret"][1], columns["regret"][3]) < 0.001
-    with pytest.raises(DataError, match="beam"):
-        compare_pruning(lengths=[2], beams=["x"])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import textmill
+from papers.latent_crf.hidden_chains import HiddenChain
 from tests.reference.latent_chain import EnumeratedChain
-from textmill.corpus import HiddenChain
 from textmill.errors import DataError
 from textmill.optimize import check_gradient, minimize_lbfgs
 from textmill.sequence import CG, CRF, LBFGS, Active, Encoded, Encoder, FeatureLayout, LatentCRF, SearchLimits

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textmill.corpus import HiddenChain
+from papers.latent_crf.hidden_chains import HiddenChain
 from textmill.sequence import LatentCRF
 from textmill.sequence.training import objective as module
 

@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from textmill.corpus import read_columns, read_nettalk
+from papers.letter_to_sound.nettalk import read_nettalk
+from textmill.corpus import read_columns
 from textmill.sequence import CRF, SGDL1, Encoder, evaluate_tags, read_labeled
 
 LETTER, THREE = "*:1=%x[0,0]", "*:3=%x[-1,0]%x[0,0]%x[1,0]"

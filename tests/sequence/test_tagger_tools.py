@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from textmill.corpus import HiddenChain, Sentence, spans_of
+from papers.latent_crf.hidden_chains import HiddenChain
+from textmill.corpus import Sentence, spans_of
 from textmill.errors import DataError
 from textmill.metrics import PairedCounts, SpanCounts
 from textmill.sequence import (

@@ -12,11 +12,9 @@ tokens                      tagged sentences from columns or CoNLL-U, whichever 
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
 choi                        texts with known segments
 knp                         bunsetsus and dependencies of Japanese sentences
-nettalk                     the NETtalk dictionary
 trees                       bracketed trees
 reviews                     star reviews
 sentences                   documents as a stream of sentences
-hidden_chains               labeled sequences from a chain of known states
 synthetic                   seeded streams of any length
 typed_segments              sentences with names of several classes, drawn at random
 sample                      the articles that come with the package
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from textmill.corpus.formulas import FormulaTokenizer, canonical_formula, is_formula
     from textmill.corpus.function_words import FUNCTION_WORDS
     from textmill.corpus.hashing import HashedBags
-    from textmill.corpus.hidden_chains import HiddenChain, LabeledChains
     from textmill.corpus.iob import (
         SCHEMES,
         RepairedTags,
@@ -53,7 +50,6 @@ if TYPE_CHECKING:
         tags_of,
     )
     from textmill.corpus.knp import BasicPhrase, Bunsetsu, KnpSentence, Morpheme, read_knp, write_knp
-    from textmill.corpus.nettalk import NettalkWord, read_nettalk
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
     from textmill.corpus.presets import preset
     from textmill.corpus.readers import (
@@ -113,12 +109,9 @@ __all__ = [
     "DriftingStream",
     "FormulaTokenizer",
     "HashedBags",
-    "HiddenChain",
     "KnpSentence",
-    "LabeledChains",
     "Morpheme",
     "NamedFeatures",
-    "NettalkWord",
     "Opened",
     "PatternTokenizer",
     "Phrases",
@@ -169,7 +162,6 @@ __all__ = [
     "read_dictionary",
     "read_documents",
     "read_knp",
-    "read_nettalk",
     "read_records",
     "read_tagged",
     "read_terms",
@@ -222,7 +214,6 @@ __getattr__, __dir__ = deferred(
         "hashing": "HashedBags",
         "iob": "RepairedTags SCHEMES Span check_tags convert_tags guess_scheme repair_tags spans_of tags_of",
         "knp": "BasicPhrase Bunsetsu KnpSentence Morpheme read_knp write_knp",
-        "nettalk": "NettalkWord read_nettalk",
         "phrases": "ENGLISH_CONNECTORS Phrases",
         "presets": "preset",
         "readers": "Document Documents Opened Record SkippedRecords open_bytes open_lines open_source read_documents "
@@ -232,7 +223,6 @@ __getattr__, __dir__ = deferred(
         "splitters": "split_documents",
         "streams": "BadRecords Source read_text source_name",
         "summary": "CorpusReport corpus_report",
-        "hidden_chains": "HiddenChain LabeledChains",
         "synthetic": "DriftingStream TopicStream ZipfStream",
         "stop_words": "function_words_of",
         "tokenize": "CharacterNgrams PatternTokenizer Tokenizer normalizer sentence_spans snowball "

@@ -32,7 +32,6 @@ labeling     files labeled, in the layout of Wapiti
 machines     CRFs as weighted transducers
 markov       conditional Markov models
 probability_files   probabilities of items from files
-pruning      what a beam costs in decoding for F
 stepchain    chains given by distributions of the next label
 classified   chains whose distribution is any classifier
 runningtext  sentences, tokens and labels of running text
@@ -153,7 +152,6 @@ if TYPE_CHECKING:
     from textmill.sequence.markov import ConditionalMarkov
     from textmill.sequence.patterns import SYNTAXES, Command, Pattern, nest_patterns, parse_patterns
     from textmill.sequence.probability_files import ItemSet, read_probabilities
-    from textmill.sequence.pruning import PruningReport, compare_pruning
     from textmill.sequence.reports import (
         SegmentSummary,
         TrainingSummary,
@@ -279,7 +277,6 @@ __all__ = [
     "NoWeights",
     "Pattern",
     "Perceptron",
-    "PruningReport",
     "SearchLimits",
     "Segment",
     "SegmentData",
@@ -312,7 +309,6 @@ __all__ = [
     "check_words_only",
     "column_errors",
     "compare_columns",
-    "compare_pruning",
     "compare_tags",
     "count_by_pattern",
     "cross_validate",
@@ -446,7 +442,6 @@ __getattr__, __dir__ = deferred(
         "markov": "ConditionalMarkov",
         "patterns": "SYNTAXES Command Pattern nest_patterns parse_patterns",
         "probability_files": "ItemSet read_probabilities",
-        "pruning": "PruningReport compare_pruning",
         "reports": "SegmentSummary TrainingSummary TrainingTable draw_training summary_of write_training_log",
         "runningtext": "LabeledSentence LabeledSpan label_text token_spans check_words_only",
         "segment_choice": "Segment",

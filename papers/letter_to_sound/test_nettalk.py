@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from textmill.corpus import NettalkWord, read_nettalk
+from papers.letter_to_sound.nettalk import NettalkWord, read_nettalk
 from textmill.errors import DataError
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from textmill.corpus import HiddenChain
+from papers.latent_crf.hidden_chains import HiddenChain
 from textmill.errors import DataError
 
 

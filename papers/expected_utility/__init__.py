@@ -1,0 +1,1 @@
+"""Labels of greatest expected utility; see README.md."""
