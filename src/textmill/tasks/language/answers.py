@@ -6,6 +6,10 @@ A language L is asserted of a text of n words when
     total(d, L) / n + w share  >=  b - c / sqrt(n)                 enough of the text is known, and agrees (support)
     P(L | text)  >=  ambiguity * the largest P                     no other language of the model is much more probable
 
+and nothing at all unless the best language is among those, and they are more probable together than all others:
+
+    sum of P(L | text) over those L  >=  1/2
+
 A text may be in several languages: then each is asserted by its own parts, and its probability is its share of the
 words (mixture.py). Repeated words count once they say nothing new (there, too).
 
@@ -122,6 +126,12 @@ class Assertion:
         asserted: NDArray[np.bool_] = self.possible(sums)
         asserted &= share >= self.ambiguity * share.max(axis=1, keepdims=True)
         return asserted
+
+    def settle(self, asserted: NDArray[np.bool_], total: Floats, share: Floats) -> None:
+        """Assert nothing of texts whose best language is not asserted, or that are more probably in another one."""
+        best = np.where(self.answered, total, NEVER).argmax(axis=1)
+        certain = asserted[np.arange(len(asserted)), best] & (np.where(asserted, share, 0.0).sum(axis=1) >= 0.5)
+        asserted[~certain] = False
 
     def possible(self, sums: LanguageScores) -> NDArray[np.bool_]:
         """Whether enough speaks for each language, however probable another one is."""

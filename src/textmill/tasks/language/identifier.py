@@ -529,9 +529,12 @@ class LanguageIdentifier(Classifier, Model):
         asserted = asserting(whole, share if sums is whole else self._shares(whole.total + prior, whole))
         for i in np.flatnonzero(asserted.any(axis=1)):
             asserted[i] &= languages_of_letters(texts[i], self.script_) & (not is_code(texts[i]))
+        asserting.settle(asserted, total, share)
+        total = np.where(answered, total, NEVER)
         if mixed:
-            self._assert_parts(texts, whole, asserting, asserted, share, languages)
-        return answers_of(sums, np.where(answered, total, NEVER), share, asserted, self._codes(), k)
+            best = total.argmax(axis=1)
+            self._assert_parts(texts, whole, asserting, asserted, share, best, languages)
+        return answers_of(sums, total, share, asserted, self._codes(), k)
 
     def _assert_parts(
         self,
@@ -540,6 +543,7 @@ class LanguageIdentifier(Classifier, Model):
         asserting: Assertion,
         asserted: NDArray[np.bool_],
         share: Floats,
+        best: NDArray[np.intp],
         languages: Sequence[str] | None,
     ) -> None:
         """Assert of texts in several languages each of them, and make their shares of the words its probabilities."""
@@ -560,7 +564,7 @@ class LanguageIdentifier(Classifier, Model):
                 for (code, (_, portion)), answer in zip(parts.items(), answers, strict=False)
                 if answer.languages[:1] == (code,)
             }
-            if len(sure) > 1:
+            if len(sure) > 1 and self.classes_[best[i]] in sure:
                 asserted[i], share[i] = False, 0.0
                 for code, portion in sure.items():
                     asserted[i, number[code]], share[i, number[code]] = True, portion
