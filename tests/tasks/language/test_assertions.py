@@ -11,9 +11,38 @@ from hypothesis import strategies as st
 from textmill.tasks.language import LanguageIdentifier
 
 SHORT = ["Prometo olvidarte", "As-tu peur ?", "La puta TROIKA", "Sim, eu sou", "On se voit demain", "ok", "no", "x", ""]
-WORDS = (
-    ["the", "la", "de", "der", "and", "et", "y", "on", "si", "no", "ja", "je", "va", "sun", "mar", "hora", "casa", "tu", "est", "demain", "peut", "dom", "eu", "não", "так", "и", "κ", "ok", "12", "é"]
-)
+WORDS = [
+    "the",
+    "la",
+    "de",
+    "der",
+    "and",
+    "et",
+    "y",
+    "on",
+    "si",
+    "no",
+    "ja",
+    "je",
+    "va",
+    "sun",
+    "mar",
+    "hora",
+    "casa",
+    "tu",
+    "est",
+    "demain",
+    "peut",
+    "dom",
+    "eu",
+    "não",
+    "так",
+    "и",
+    "κ",
+    "ok",
+    "12",
+    "é",
+]
 MODEL = LanguageIdentifier.bundled()
 
 
