@@ -6,6 +6,7 @@ those of counting (see `_reading.with_options`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,12 @@ _MinCounts = Annotated[
     str, typer.Option(help="Drop n-grams that occur less often: a number for each order, such as 1,1,2.")
 ]
 
+_UNKNOWN = re.compile(r"(?:^|\s)<(?:unk|UNK)>(?=\s|$)")
+_CLITICS = re.compile(r"\s(?:n't|'s|'ll|'re|'ve)(?=\s)")
+_MARKS = re.compile(r"[\w\s][.,;:?!](?=\s|$)")
+_SOME = 3  # signs that are no accident
+_TEXTS_LOOKED_AT, _LOOKED_AT = 200, 10_000  # texts, and characters of each
+
 
 def tokenizer_of(name: str | None, case: str | None) -> Any:
     """The tokenizer that two options name, None if neither is given."""
@@ -65,6 +72,20 @@ def tokenizer_of(name: str | None, case: str | None) -> Any:
     return Tokenizer(case=case or "fold")
 
 
+def _sign_of_tokens(text: str) -> str | None:
+    """What shows that words of a text were cut apart before; None if nothing does.
+
+    That is an unknown word by its usual name, a clitic apart, or most marks with a blank before them.
+    """
+    if match := _UNKNOWN.search(text):
+        return match[0].strip()
+    if len(clitics := _CLITICS.findall(text)) >= _SOME:
+        return str(clitics[0].strip())
+    marks = _MARKS.findall(text)
+    apart = [mark for mark in marks if mark[0].isspace()]
+    return apart[0].strip() if len(marks) >= _SOME and len(apart) > 0.9 * len(marks) else None
+
+
 @dataclass(frozen=True)
 class Cutting:
     """How texts become sentences, and these words."""
@@ -77,25 +98,43 @@ class Cutting:
         """What cuts sentences into words, None for the default."""
         return tokenizer_of(self.tokenizer, self.case)
 
-    def sentences(self, documents: Iterable[Any], *, far: bool = False) -> Iterable[Any]:
-        """The sentences of documents.
+    def sentences(self, documents: Iterable[Any], *, far: bool = False, model: Any = None) -> Iterable[Any]:
+        """The sentences of documents, cut as those of a model were if no option says how.
 
         `far`: they are read on other machines, which take documents and not texts.
         """
         from textmill.corpus import Sentences, texts_of
 
         texts = documents if far else texts_of(documents)
-        return texts if self._by_line() else Sentences(texts)
+        return texts if self._by_line(model) else Sentences(texts)
 
-    def sentences_in(self, text: str) -> list[str]:
+    def sentences_in(self, text: str, model: Any = None) -> list[str]:
         """The sentences of one document."""
-        return list(self.sentences(text.splitlines() if self._by_line() else [text]))
+        return list(self.sentences(text.splitlines() if self._by_line(model) else [text], model=model))
 
-    def _by_line(self) -> bool:
+    def question_text(self, documents: Iterable[Any]) -> None:
+        """Warn of text that was cut into words before, if no option says how words and sentences are cut."""
+        import itertools
+        import warnings
+
+        from textmill.corpus import texts_of
+
+        if self.tokenizer is not None or self.split is not None:
+            return
+        beginning = " ".join(text[:_LOOKED_AT] for text in itertools.islice(texts_of(documents), _TEXTS_LOOKED_AT))
+        if (sign := _sign_of_tokens(beginning[: 10 * _LOOKED_AT])) is not None:
+            warnings.warn(
+                f"the text looks cut into words already, as by {sign!r}; pass --tokenizer whitespace, which takes "
+                "every line for a sentence, too, or --tokenizer words to cut it again",
+                stacklevel=1,
+            )
+
+    def _by_line(self, model: Any = None) -> bool:
         """Text that is cut at blanks is taken to have one sentence per line."""
         from textmill.model import check_choice
 
-        split = self.split or ("lines" if self.tokenizer == "whitespace" else "sentences")
+        lines = self.tokenizer == "whitespace" or (self.tokenizer is None and model is not None and model.by_line_)
+        split = self.split or ("lines" if lines else "sentences")
         check_choice("split", split, ["sentences", "lines"])
         return split == "lines"
 

@@ -55,7 +55,7 @@ def mix(
     languages = [read_model(path, tokenizer=cut if ".arpa" in path.name.lower() else None) for path in models]
     mixture = Mixture(languages, weights=weight)
     if dev is not None:
-        texts = list(cutting.sentences(reading.documents([str(dev)], by_line=True)))
+        texts = list(cutting.sentences(reading.documents([str(dev)], by_line=True), model=languages[0]))
         mixture.fit(texts, max_iter=max_iter)
     table = Printed({"weight": ".4f", "perplexity": ".2f", "model": ""}, json=json)
     for path, language, share in zip(models, languages, mixture.weights_.tolist(), strict=True):
@@ -136,7 +136,7 @@ def perplexity(
     names, documents = [], []
     for document in reading.documents(sources):
         names.append(document.id)
-        documents.append(cutting.sentences_in(document.text))
+        documents.append(cutting.sentences_in(document.text, language))
     result = perplexity_report(language, documents, names=names, open_vocabulary=open_vocabulary)
     if report is not None:
         result.report(f"Perplexity of {model.name}").write(report)

@@ -52,6 +52,8 @@ def train(
 
     model = counting.model(cutting, memory=memory, jobs=jobs)
     documents = reading.documents(sources, by_line=True)
+    if "-" not in sources:
+        cutting.question_text(documents)
     model.fit(cutting.sentences(documents, far=cluster is not None), cluster=cluster)
     model = model if prune is None else pruned(model, keep=prune)
     save_model(model if quantize is None else quantized(model, bits=quantize), output)
@@ -78,7 +80,7 @@ def score(
     from textmill.lm import read_model
 
     language = read_model(model, tokenizer=cutting.words())
-    scores = language.scores(cutting.sentences(reading.documents(sources, by_line=True)))
+    scores = language.scores(cutting.sentences(reading.documents(sources, by_line=True), model=language))
     perplexity, without_unknown = scores.perplexity(), scores.perplexity(unknown=False)
     rows = zip(scores.log_probability.tolist(), scores.words.tolist(), scores.unknown.tolist(), strict=True)
     table = Printed({"log10": ".4f", "words": "", "unknown": ""}, json=json)

@@ -77,7 +77,7 @@ def from_arpa(source: Source, *, n_jobs: int | None = None) -> NGramModel:
     model.log_probability_[0] = _NEVER
     model.counts_, model.discounts_, model.sentences_ = None, np.zeros((len(arpa.orders), 3)), 0
     model.probability_codes_ = model.back_off_codes_ = model.books_ = None
-    model.fall_backs_ = []
+    model.fall_backs_, model.by_line_ = [], False
     model.check_values()
     return model
 
@@ -85,7 +85,8 @@ def from_arpa(source: Source, *, n_jobs: int | None = None) -> NGramModel:
 def read_model(path: str | os.PathLike[str], *, tokenizer: TokenizerLike = None) -> NGramModel:
     """Open a model of our own format, or, where the name ends in .arpa (and .gz and the like), an ARPA file.
 
-    An ARPA file does not say how texts are cut into its words: `tokenizer` does. Our own models know it themselves.
+    An ARPA file does not say how texts are cut into its words: `tokenizer` does. Our own models know it themselves, and
+    another one is an error.
 
     >>> to_arpa(NGramModel(order=2).fit(["to be", "to do"]), "tiny.arpa")
     >>> read_model("tiny.arpa").order
@@ -93,9 +94,11 @@ def read_model(path: str | os.PathLike[str], *, tokenizer: TokenizerLike = None)
     """
     if ".arpa" in os.path.basename(os.fspath(path)).lower():
         return from_arpa(path).set_params(tokenizer=tokenizer)
-    if tokenizer is not None:
-        raise DataError("the model knows its tokenizer; pass one for an ARPA file only", source=os.fspath(path))
-    return load(path, expect=NGramModel)
+    model = load(path, expect=NGramModel)
+    if tokenizer is not None and repr(tokenizer) != repr(model.tokenizer):
+        fault = "the model has another tokenizer; leave it out, or pass one for an ARPA file only"
+        raise DataError(fault, source=os.fspath(path))
+    return model
 
 
 def arpa_of(model: NGramModel) -> Arpa:

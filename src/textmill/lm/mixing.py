@@ -148,6 +148,7 @@ class Mixture:
         merged.counts_ = merged.books_ = merged.probability_codes_ = merged.back_off_codes_ = None
         merged.discounts_, merged.fall_backs_ = np.zeros((order, 0)), []
         merged.sentences_ = sum(model.sentences_ for model in self.models)
+        merged.by_line_ = first.by_line_
         merged.log_back_off_ = merged.table().back_offs(threads=threads)
         vars(merged).pop("_made", None)
         return merged

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from textmill._native import corpus as native_corpus
 from textmill._native import lm as native
 from textmill.arrays import Floats, Ints
-from textmill.corpus import TokenizerLike
+from textmill.corpus import Sentences, TokenizerLike
 from textmill.errors import DataError, ModelFileError, reason_of
 from textmill.lm.counting import BEGIN, END, SPECIAL, UNKNOWN, Room, Tree, counted, sequences
 from textmill.lm.smoothing import Rules, smooth
@@ -167,6 +167,8 @@ class NGramModel(Estimator, Model):
             Jelinek-Mercer the weights of shorter contexts, by the binary logarithm of a context's count.
         fall_backs_: What was done in place of the formula, a line for each order whose counts of counts have holes.
         sentences_: Number of sentences it was fitted to.
+        by_line_: Whether these were taken as they came, such as lines, and not cut from texts by `corpus.Sentences`; so
+            are the texts that the commands of `textmill lm` score.
         probability_codes_, back_off_codes_: Of a model of `quantize`: codes of each n-gram, packed.
         books_: Of such a model: the values that codes of probabilities and of back-off weights stand for, (2, 2^bits).
 
@@ -179,7 +181,7 @@ class NGramModel(Estimator, Model):
     """
 
     takes: ClassVar[str] = "texts"
-    format_version: ClassVar[int] = 2
+    format_version: ClassVar[int] = 3
     layout: ClassVar[dict[str, str]] = {
         "words_": "word: str",
         "levels_": "level: int64",
@@ -194,7 +196,7 @@ class NGramModel(Estimator, Model):
         "back_off_codes_": "back_off_byte: uint8 | None",
         "books_": "number value: float64 | None",
     }
-    state: ClassVar[dict[str, type]] = {"sentences_": int, "fall_backs_": list}
+    state: ClassVar[dict[str, type]] = {"sentences_": int, "fall_backs_": list, "by_line_": bool}
 
     words_: StringTable
     levels_: Ints
@@ -210,6 +212,7 @@ class NGramModel(Estimator, Model):
     books_: Floats | None
     sentences_: int
     fall_backs_: list[str]
+    by_line_: bool
 
     def __init__(
         self,
@@ -257,6 +260,7 @@ class NGramModel(Estimator, Model):
         scratch = room.array(np.int64, nodes if rules.continues else 0)
         smoothed = smooth(rules, tree, suffixes, probability, back_off, scratch, begin=BEGIN, threads=threads)
         self.words_, self.discounts_, self.fall_backs_ = words, smoothed.discounts, smoothed.fall_backs
+        self.by_line_ = not isinstance(sentences, Sentences)
         self.levels_, self.last_words_, self.children_, self.counts_ = tree
         self.suffixes_, self.log_probability_, self.log_back_off_ = suffixes, probability, back_off
         self.probability_codes_ = self.back_off_codes_ = self.books_ = None
@@ -430,10 +434,11 @@ class NGramModel(Estimator, Model):
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """Format 1 did not say where counts of counts have holes."""
+        """Format 1 did not say where counts of counts have holes, nor format 2 how texts were cut into sentences."""
         if saved.fitted:
-            saved.state["fall_backs_"] = []
-        saved.format = 2
+            saved.state.setdefault("fall_backs_", [])
+            saved.state["by_line_"] = False
+        saved.format = 3
         return saved
 
     def check_values(self) -> None:
