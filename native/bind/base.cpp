@@ -5,6 +5,10 @@
 #include <limits>
 #include <string>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <nanobind/stl/string.h>
 
 #include "base/checked.h"
@@ -112,6 +116,12 @@ double of_two(Vector a, Vector b) {
   require_sizes(a.size(), {&b});
   nb::gil_scoped_release nogil;
   return function(view(a), view(b));
+}
+
+void release_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 double largest_magnitude(Vector a) {
@@ -295,6 +305,7 @@ void bind_base(nb::module_& m) {
 
   m.def("dot", &of_two<base::dot>, "a"_a, "b"_a, "sum(a * b), the same bits for any number of threads.");
   m.def("divided_square", &of_two<base::divided_square>, "a"_a, "d"_a, "sum(a * a / d).");
+  m.def("release_memory", &release_memory, "Give memory that was freed back to the system, where it can be told to.");
   m.def("largest_magnitude", &largest_magnitude, "a"_a, "max(abs(a)), 0 for no values.");
   m.def("weighted_norm", &weighted_norm, "a"_a, "l1"_a, "sum(l1 * abs(a)); l1 has one entry or one for each of a.");
   m.def("add_scaled", &add_scaled, "y"_a.noconvert(), "factor"_a, "x"_a, "y += factor * x.");

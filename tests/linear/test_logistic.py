@@ -345,7 +345,7 @@ def test_constant_columns_and_empty_rows_are_learned_from() -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("1 0:1 2:1\n0 1:1\n", r":1:4: column 0 is outside 1"),
+        ("1 -1:1 2:1\n0 1:1\n", r":1:5: column -1 is outside 0"),
         ("1 2:1 2:1\n0 1:1\n", r":1:10: a column occurs twice"),
         ("0 1:1\n1 2:nan\n", r":2:8: a value is not finite"),
         ("0 1:1\nspam 2:1\n", r":2:1: a line must begin with a label"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,7 +88,7 @@ def train(
     X, y, size, has_rows = labeled.X, labeled.y, len(labeled.ids), labeled.kind == "rows"
     del labeled
     if kind == "logistic" and vectorizer is not None and not has_rows and cluster is None and utility is None:
-        X = vectorizer.fit_transform(X)  # the texts need not be held while it trains
+        X = vectorizer.fit_transform(_pop_all(X))  # the texts need not be held while it trains
     tuned = kind == "logistic" and l1 is None and l2 is None and utility is None and cluster is None
     if tuned:
         model = tuned_logistic(model, X, y)
@@ -397,3 +398,10 @@ def _along_recall(
     if plot is not None:
         along = [recall for recall, _ in points], [precision for _, precision in points]
         save(lines({f"{fitted.positive_}": along}, x_label="recall", y_label="precision", marks={"model": along}), plot)
+
+
+def _pop_all(texts: list[str]) -> Iterator[str]:
+    """The texts one by one, each of which is given up before the next."""
+    texts.reverse()
+    while texts:
+        yield texts.pop()

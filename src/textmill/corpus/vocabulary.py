@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from textmill._native import base
 from textmill._native import corpus as native
 from textmill.cluster import connect
 from textmill.corpus.bags import check_bags, remap
@@ -206,7 +207,9 @@ class Vocabulary(Transformer, Model):
             batches = text_batches(track(texts_of(documents), "counting terms", unit="documents"))
             parts = [counter.add_rows(batch) for batch in batches]
             new_ids = self._finish(counter)
+        del counter
         X = _stack(parts, len(new_ids)).csr()
+        base.release_memory()  # that of many pieces, which the system has not got back
         unchanged = len(new_ids) == len(self) and not self._reordered()
         return X if unchanged else remap(X, new_ids, len(self), n_jobs=self.n_jobs)
 
@@ -582,12 +585,15 @@ def _settings(tokenizer: Any) -> str:
 
 
 def _stack(parts: list[SparseRows], columns: int) -> SparseRows:
-    """Rows one below the other; earlier ones may have fewer columns."""
+    """Rows one below the other; earlier ones may have fewer columns. The list is emptied, to hold them only once."""
     if len(parts) == 1 and parts[0].shape[1] == columns:
         return parts[0]
-    counts = np.concatenate([part.data for part in parts]) if parts else np.zeros(0, np.int32)
-    terms = np.concatenate([part.indices for part in parts]) if parts else np.zeros(0, np.int32)
     lengths = [np.diff(part.indptr) for part in parts]
+    counts_of_parts, terms_of_parts = [part.data for part in parts], [part.indices for part in parts]
+    parts.clear()
+    counts = np.concatenate(counts_of_parts) if counts_of_parts else np.zeros(0, np.int32)
+    del counts_of_parts
+    terms = np.concatenate(terms_of_parts) if terms_of_parts else np.zeros(0, np.int32)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.zeros(0, np.int64), *lengths]))])
     return SparseRows(counts, terms, offsets.astype(np.int64), (len(offsets) - 1, columns))
 

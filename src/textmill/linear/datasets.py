@@ -225,7 +225,7 @@ def _no_label(document: Any, field: str, value: Any, in_folder: bool) -> DataErr
 
 
 def _events(forms: Mapping[str, str | None], *, with_labels: bool) -> Labeled:
-    events: list[dict[str, float]] = []
+    events: list[Mapping[str, float]] = []
     labels: list[Any] = []
     ids: list[str] = []
     label: Any
@@ -239,7 +239,7 @@ def _events(forms: Mapping[str, str | None], *, with_labels: bool) -> Labeled:
                     raise DataError("no label before the |; write one, such as 1 or -1", source=source, line=number)
             else:
                 label, *features = line.split()
-                event = dict.fromkeys(features, 1.0)
+                event = dict.fromkeys(features, 1)
             events.append(event)
             labels.append(label)
             ids.append(f"{source}:{number}")

@@ -182,12 +182,13 @@ class Problem:
             )
         )
 
-    def slopes(self, residual: Floats) -> Floats:
-        """- X^T r, margins x columns: the slope of the loss."""
-        out = np.empty((self.margins, self.columns))
+    def slopes(self, residual: Floats, *, out: Floats | None = None, scratch: Floats | None = None) -> Floats:
+        """- X^T r, margins x columns: the slope of the loss; `scratch` has the size of the residuals."""
+        out = np.empty((self.margins, self.columns)) if out is None else out
         if self.columns and "design" not in vars(self) and len(self.values):  # not worth a copy of X by column
             sums = np.empty((self.columns, self.margins))
-            rows = np.ascontiguousarray(residual.T)
+            rows = np.empty(residual.T.shape) if scratch is None else scratch.reshape(residual.T.shape)
+            np.copyto(rows, residual.T)
             base.csr_transposed_dense(self.offsets, self.indices, self.values, self.columns, rows, sums, self.threads)
             np.negative(sums.T, out=out)
         elif self.columns:
@@ -249,13 +250,15 @@ class Problem:
     ) -> Certificate:
         """The certificate, given how far the conditions of optimality are from being met; columns may be left out.
 
-        Margins and residuals may be changed if they are its `own`.
+        Margins, residuals and slopes may be changed if they are its `own`.
         """
         violation, most = state.violation, 1.0
         if self.intercept:
             violation = max(violation, float(np.abs(residual.sum(axis=1)).max()))
-            residual, most = self.feasible(margin, residual) if own else self.feasible(margin.copy(), residual.copy())
-            slopes = self.slopes(residual)
+            if not own:
+                margin, residual = margin.copy(), residual.copy()
+            residual, most = self.feasible(margin, residual)
+            slopes = self.slopes(residual, out=slopes if own else None, scratch=margin)
             if left_out is not None:
                 slopes[:, left_out] = 0.0
         dual = self.dual(residual, slopes, coef, penalty, most)
@@ -329,7 +332,7 @@ class Problem:
         Newton's method with halved steps; the loss falls with every step.
         """
         total, loss = float(self.weights.sum()), math.nan
-        enough = _SETTLED * float(np.abs(residual).sum()) + 1e-15 * total
+        enough = _SETTLED * sum(float(np.abs(row).sum()) for row in residual) + 1e-15 * total
         for _ in range(_SETTLING):
             sums = residual.sum(axis=1)
             if np.abs(sums).max() <= enough:
@@ -380,7 +383,9 @@ class Balancing:
             residual[0] += np.where(labels == 1, moved, -moved)
             return
         residual[labels, np.arange(len(labels))] += moved
-        residual -= self.takers[:, None] * moved
+        for row, share in zip(residual, self.takers, strict=True):
+            if share:
+                row -= share * moved
 
 
 def balance_rates(sums: Floats, totals: Floats) -> Balancing:

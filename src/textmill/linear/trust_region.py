@@ -53,7 +53,7 @@ def minimize_in_region(
             return
         weights = gradient[: hessian.size]
         about = base.dot(weights, weights) / (2 * penalty.l2) if penalty.l2 > 0 else 0.0  # the gap, but for intercepts
-        if iteration == max_iter or watch is not None or about <= 2 * tolerance * objective:
+        if iteration == max_iter or watch is not None or about <= tolerance * objective:
             now = run.certificate = hessian.certificate(loss, gradient, theta)
             if watch is not None:
                 watch(iteration, now)
@@ -62,6 +62,7 @@ def minimize_in_region(
                 return
             if iteration == max_iter:
                 return
+            loss = hessian.move_to(theta)
         hessian.scale()
         length = math.sqrt(base.dot(theta, theta))
         radius = radius or max(norm, length)  # what a good start is as long as, too
@@ -234,16 +235,18 @@ class _Hessian:
         return s, 0.5 * (base.dot(gradient, s) - base.dot(left, s)), edge  # H s = -g - left
 
     def certificate(self, loss: float, gradient: Floats, theta: Floats) -> Certificate:
-        """How far the point may be from the minimum."""
+        """How far the point may be from the minimum; the residuals are used up, and `move_to` makes them again."""
         coef, _ = self.parts(theta)
         coef = np.ascontiguousarray(coef)
         slopes = np.ascontiguousarray(self.parts(gradient)[0]) - self.penalty.l2 * coef
         residual = np.ascontiguousarray(self.residual.T)
+        self.residual = _NONE  # room for what follows
         margin = np.empty((0, 0))
         if self.problem.intercept:
             self.multiply(theta)
             margin = np.ascontiguousarray(self.z.T)
-            self.z = _NONE  # room for what follows
+            self.z = _NONE
         now = self.problem.certify(loss, margin, residual, slopes, coef, self.penalty, own=True)
-        self.z = np.empty((self.problem.rows, self.problem.margins))
+        del margin, residual
+        self.residual, self.z = (np.empty((self.problem.rows, self.problem.margins)) for _ in range(2))
         return now
