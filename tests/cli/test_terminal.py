@@ -101,7 +101,7 @@ def in_terminal(command: list[str], folder: Path, rows: int = ROWS, **options: A
     """All that a process writes to its terminal, and its exit code."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, COLUMNS, 0, 0))
-    path = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "tests" / "cli")])
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests" / "cli")))
     environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": path}
     environment.pop("COLUMNS", None)
     with subprocess.Popen(command, cwd=folder, stdout=slave, stderr=slave, env=environment, **options) as process:
