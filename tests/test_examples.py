@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+FOLDER = Path(__file__).parent.parent / "examples"
+EXAMPLES = sorted([*FOLDER.glob("*.py"), *FOLDER.glob("fst/*.py")])
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

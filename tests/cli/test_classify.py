@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import said
 
-from textmill.cli.app import main
 from textmill.errors import DataError
 from textmill.linear import CombinationLogistic, LogisticRegression, UtilityLogistic, make_classifier, read_labeled
 from textmill.model import load
@@ -26,17 +25,6 @@ RECORDS = [
         * 5
     )
 ]
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, quiet: bool = True) -> tuple[int, str, str]:
-    """Exit code, output and errors of a run in this process."""
-    show = warnings.showwarning
-    with warnings.catch_warnings(), pytest.raises(SystemExit) as left:
-        main(["-q", *arguments] if quiet else list(arguments))
-    warnings.showwarning = show
-    captured = capsys.readouterr()
-    assert isinstance(left.value.code, int)
-    return left.value.code, captured.out, captured.err
 
 
 @pytest.fixture

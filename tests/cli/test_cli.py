@@ -11,11 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import said
 from reference.model_bytes import put_together, take_apart
 from scipy import sparse
 
 import textmill
-from textmill.cli.app import Jobs, main
+from textmill.cli.app import Jobs
 from textmill.corpus import Vocabulary, sample_articles, sample_path
 
 TEXTMILL = [sys.executable, "-m", "textmill.cli.app"]
@@ -26,15 +27,6 @@ def run(*arguments: str, text: str | bytes = b"") -> subprocess.CompletedProcess
     data = text.encode() if isinstance(text, str) else text
     done = subprocess.run([*TEXTMILL, *arguments], input=data, capture_output=True, check=False)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of a run in this process."""
-    with pytest.raises(SystemExit) as left:
-        main(["-q", *arguments])
-    captured = capsys.readouterr()
-    assert isinstance(left.value.code, int)
-    return left.value.code, captured.out, captured.err
 
 
 def test_version_and_help() -> None:

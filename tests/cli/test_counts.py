@@ -6,12 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from commands import output_of as run
 
-from textmill.cli.app import app, main
+from textmill.cli.app import main
 from textmill.corpus import sample_articles
 
-RUN = CliRunner()
 LINES = [
     "the mill grinds corn corn corn corn",
     "the sea is rough the sea",
@@ -19,12 +18,6 @@ LINES = [
     "the old sea at night",
     "the sky",
 ]
-
-
-def run(*arguments: object) -> str:
-    result = RUN.invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def table(output: str) -> list[dict[str, str]]:

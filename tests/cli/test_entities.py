@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
+from commands import output_of
 
-from textmill.cli.app import app, main
+from textmill.cli.app import main
 from textmill.corpus import write_columns
 from textmill.tasks.entities import sample_entities
 
-
-def run(*arguments, text=None):
-    result = CliRunner().invoke(app, ["entities", *map(str, arguments)], input=text, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+run = partial(output_of, "entities")
 
 
 @pytest.fixture(scope="module")

@@ -6,27 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from commands import failure
+from commands import lines as run
 
 from textmill.cli.app import main
 from textmill.tasks.fluency import sample_documents
 
 RIGHT = "in the morning the old miller near the river takes the sack and wants breakfast ."
 WRONG = "in the morning the old miller near the river takes the anvil and wants supper ."
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
-    with pytest.raises(SystemExit) as end:
-        main(["-q", *map(str, arguments)])
-    output = capsys.readouterr()
-    assert end.value.code == 0, output.err
-    return output.out.splitlines()
-
-
-def failure(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    with pytest.raises(SystemExit) as end:
-        main(["-q", *map(str, arguments)])
-    assert end.value.code == 1
-    return capsys.readouterr().err
 
 
 @pytest.fixture

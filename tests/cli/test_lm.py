@@ -6,25 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-
-from textmill.cli.app import main
+from commands import failure
+from commands import lines as run
 
 TEXT = "The Mill turns. The Mill stands still!\nIs the mill old?\n"
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
-    with pytest.raises(SystemExit) as end:
-        main(["-q", *map(str, arguments)])
-    output = capsys.readouterr()
-    assert end.value.code == 0, output.err
-    return output.out.splitlines()
-
-
-def failure(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    with pytest.raises(SystemExit) as end:
-        main(["-q", *map(str, arguments)])
-    assert end.value.code == 1
-    return capsys.readouterr().err
 
 
 @pytest.fixture

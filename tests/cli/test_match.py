@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import commands
 import pytest
 
-from textmill.cli.app import main
 from textmill.corpus import read_records
 from textmill.tasks.names import read_gold, read_pairs, sample_names_path
 
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    return commands.said(capsys, "match", *arguments)
+
+
 NAMES = str(sample_names_path())
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of a run in this process."""
-    with pytest.raises(SystemExit) as left:
-        main(["-q", "match", *arguments])
-    captured = capsys.readouterr()
-    assert isinstance(left.value.code, int)
-    return left.value.code, captured.out, captured.err
 
 
 def test_score_and_explain(capsys: pytest.CaptureFixture[str]) -> None:

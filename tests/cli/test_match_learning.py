@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import commands
 import numpy as np
 import pytest
 
 from textmill import load
-from textmill.cli.app import main
 from textmill.strings import Pairs
 from textmill.tasks.names import (
     FellegiSunter,
@@ -24,16 +24,12 @@ from textmill.tasks.names import (
 )
 from textmill.tasks.names.generate import generate_people
 
-FIELDS = ["--field", "name", "--field", "phone:exact"]
-
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Exit code, output and errors of a run in this process."""
-    with pytest.raises(SystemExit) as left:
-        main(["-q", "match", *map(str, arguments)])
-    captured = capsys.readouterr()
-    assert isinstance(left.value.code, int)
-    return left.value.code, captured.out, captured.err
+    return commands.said(capsys, "match", *arguments)
+
+
+FIELDS = ["--field", "name", "--field", "phone:exact"]
 
 
 @pytest.fixture(scope="module")

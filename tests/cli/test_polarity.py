@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from commands import output_of
 
-from textmill.cli.app import app, main
+from textmill.cli.app import main
 from textmill.tasks.polarity import sample_reviews
 
-
-def run(*arguments: str, text: str | None = None) -> str:
-    result = CliRunner().invoke(app, ["polarity", *arguments], input=text, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+run = partial(output_of, "polarity")
 
 
 def rows_of(output: str) -> list[dict[str, str]]:

@@ -6,17 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from commands import said
 
 from textmill.cli.app import main
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of a run in this process."""
-    with pytest.raises(SystemExit) as left:
-        main(["-q", *arguments])
-    captured = capsys.readouterr()
-    assert isinstance(left.value.code, int)
-    return left.value.code, captured.out, captured.err
 
 
 @pytest.fixture(scope="module")

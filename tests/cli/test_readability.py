@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from commands import output_of
 
-from textmill.cli.app import app, main
+from textmill.cli.app import main
 from textmill.corpus import parse_tree
 from textmill.sequence import CRF
 from textmill.tasks.readability import sample_graded_texts
 from textmill.trees import TreebankGrammar
 
-
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["readability", *arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+run = partial(output_of, "readability")
 
 
 def rows_of(output: str) -> list[dict[str, str]]:

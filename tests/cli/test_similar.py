@@ -10,21 +10,13 @@ from warnings import catch_warnings
 
 import pyarrow.parquet
 import pytest
+from commands import said
 
 from textmill.cli.app import main
 from textmill.corpus import read_documents, sample_path
 from textmill.tasks import Collection
 from textmill.topics import LSA
 from textmill.vectors import TextVectorizer, Weighting
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of a run in this process."""
-    with pytest.raises(SystemExit) as left:
-        main(["-q", *arguments])
-    captured = capsys.readouterr()
-    assert isinstance(left.value.code, int)
-    return left.value.code, captured.out, captured.err
 
 
 def test_index_query_add_remove_and_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import commands
 import numpy as np
 import pytest
 
@@ -14,16 +15,12 @@ from textmill.cli.topics import KINDS
 from textmill.corpus import sample_path
 from textmill.progress import Progress, reporting
 
-ARTICLES = str(sample_path())
-
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Exit code, output and errors of a run in this process."""
-    with pytest.raises(SystemExit) as left:
-        main(["-q", "topics", *map(str, arguments)])
-    captured = capsys.readouterr()
-    assert isinstance(left.value.code, int)
-    return left.value.code, captured.out, captured.err
+    return commands.said(capsys, "topics", *arguments)
+
+
+ARTICLES = str(sample_path())
 
 
 @pytest.fixture(scope="module")

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import commands
 import pytest
 
 from textmill.cli.app import main
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Exit code, output and errors of a run in this process."""
-    with pytest.raises(SystemExit) as left:
-        main(["-q", "transcribe", *map(str, arguments)])
-    captured = capsys.readouterr()
-    assert isinstance(left.value.code, int)
-    return left.value.code, captured.out, captured.err
+    return commands.said(capsys, "transcribe", *arguments)
 
 
 @pytest.fixture(scope="module")

@@ -291,61 +291,6 @@ def test_case_and_normal_forms_agree_with_python() -> None:
 # ---- DNA
 
 
-def gotoh(a: str, b: str, match: float, mismatch: float, gap_open: float, gap_extend: float, local: bool) -> float:
-    """Affine gaps by the recurrence of Gotoh."""
-    inf = float("inf")
-    m = [[inf] * (len(b) + 1) for _ in range(len(a) + 1)]
-    x = [[inf] * (len(b) + 1) for _ in range(len(a) + 1)]
-    y = [[inf] * (len(b) + 1) for _ in range(len(a) + 1)]
-    best = inf
-    for i in range(len(a) + 1):
-        for j in range(len(b) + 1):
-            if i == j == 0:
-                m[0][0] = 0.0
-            if local:
-                m[i][j] = min(m[i][j], 0.0)
-            if i and j:
-                step = match if a[i - 1] == b[j - 1] else mismatch
-                m[i][j] = min(m[i][j], step + min(m[i - 1][j - 1], x[i - 1][j - 1], y[i - 1][j - 1]))
-            if i:
-                x[i][j] = min(gap_open + min(m[i - 1][j], y[i - 1][j]), gap_extend + x[i - 1][j])
-            if j:
-                y[i][j] = min(gap_open + min(m[i][j - 1], x[i][j - 1]), gap_extend + y[i][j - 1])
-            best = min(best, m[i][j])
-    return best if local else min(m[-1][-1], x[-1][-1], y[-1][-1])
-
-
-@pytest.mark.parametrize("local", [False, True])
-def test_alignments_cost_what_gotoh_says(local: bool) -> None:
-    rng = random.Random(8)
-    costs = {"match": -1.0 if local else 0.0, "mismatch": 1.0, "gap_open": 2.0, "gap_extend": 0.5}
-    machine = fst.affine_alignment(**costs, local=local)
-    for _ in range(40):
-        a, b = ("".join(rng.choice("ACGT") for _ in range(rng.randint(0, 9))) for _ in range(2))
-        cost, left, right = fst.align_sequences(a, b, machine)
-        assert cost == pytest.approx(gotoh(a, b, **costs, local=local))
-        assert (left.replace("-", ""), right.replace("-", "")) == (a, b)
-
-
-def test_translation_and_primers() -> None:
-    assert fst.apply(fst.translation(), ["ATGGCCTGA", "ATGG"]) == [[("MA*", 0.0)], []]
-    assert len(fst.CODONS) == 64
-    rng = random.Random(9)
-    code = {"N": "ACGT", "R": "AG", "Y": "CT"}
-    for _ in range(40):
-        sequence = "".join(rng.choice("ACGT") for _ in range(30))
-        primer = "".join(rng.choice("ACGTNRY") for _ in range(rng.randint(1, 5)))
-        limit = rng.randint(0, 2)
-        expected = []
-        for at in range(len(sequence) - len(primer) + 1):
-            wrong = sum(base not in code.get(p, p) for base, p in zip(sequence[at:], primer, strict=False))
-            if wrong <= limit:
-                expected.append((at, wrong))
-        assert fst.find_primer(primer, sequence, max_mismatches=limit) == expected
-    with pytest.raises(DataError, match="'X' at place 2"):
-        fst.primer_search("AX")
-
-
 def test_many_machines_are_joined_as_one_by_one():
     machines = [fst.accep(text) for text in ("ab", "", "b", "abc")]
     machines.append(fst.closure(fst.accep("d")))

@@ -14,9 +14,9 @@ from textmill import fst
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "transducer-operations.md"
 ELSEWHERE = {  # modules with other pages
-    "align", "alignment", "ambiguity", "archives", "brackets", "compression", "dna", "draw", "edits",
+    "align", "alignment", "ambiguity", "archives", "brackets", "compression", "draw", "edits",
     "expectations", "formats", "grammar", "grammar_compiler", "grammar_explain", "grammar_syntax",
-    "grammar_testing", "graphemes", "jsgf", "learning", "lexicons", "ngrams", "patterns", "phones", "profiles",
+    "grammar_testing", "graphemes", "jsgf", "learning", "lexicons", "ngrams", "patterns", "phones",
     "rewriting", "semirings", "stringpairs", "strings", "thrax", "unicode",
 }  # fmt: skip
 

@@ -40,7 +40,6 @@ expectations   derivatives of the total weight, expected values, entropy, diverg
 learning       weights learned from pairs of strings, by EM or by gradient
 phones         pronunciation lexicons, context dependency
 unicode        UTF-8, case and normal forms at the level of bytes; graphemes: what people take for one character
-dna            alignment, translation and primers; profiles: families of sequences
 align          alignments of string pairs, learned by EM; links, linktraining, alignment, stringpairs: its parts
 """
 
@@ -70,14 +69,6 @@ if TYPE_CHECKING:
         sigma_star,
     )
     from textmill.fst.compression import compress, compress_fst, decompress, decompress_fst
-    from textmill.fst.dna import (
-        CODONS,
-        affine_alignment,
-        align_sequences,
-        find_primer,
-        primer_search,
-        translation,
-    )
     from textmill.fst.draw import draw, to_dot, to_svg
     from textmill.fst.edits import (
         best_alignment,
@@ -186,7 +177,6 @@ if TYPE_CHECKING:
         pronunciations,
     )
     from textmill.fst.planner import ChainPlan, EstimatedSize, Joint, compose_chain, plan_chain
-    from textmill.fst.profiles import profile_acceptor
     from textmill.fst.pushdown import PushdownFst, read_parentheses, replace_to_pushdown, write_parentheses
     from textmill.fst.rational import (
         arcsort,
@@ -259,7 +249,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ARC_FILTERS",
-    "CODONS",
     "COMPACT",
     "DIRECTIONS",
     "DIVERGENCES",
@@ -323,9 +312,7 @@ __all__ = [
     "accep",
     "accessible",
     "add_weight",
-    "affine_alignment",
     "aho_corasick",
-    "align_sequences",
     "ambiguous_input",
     "any_string",
     "apply",
@@ -392,7 +379,6 @@ __all__ = [
     "factor_chains",
     "factor_weight",
     "file_types",
-    "find_primer",
     "from_bytes",
     "from_gallic",
     "gallic",
@@ -422,10 +408,8 @@ __all__ = [
     "parse_grammar",
     "partial_copy",
     "plan_chain",
-    "primer_search",
     "print_text",
     "priority_union",
-    "profile_acceptor",
     "project",
     "promote",
     "pronunciations",
@@ -476,7 +460,6 @@ __all__ = [
     "topsort",
     "total_weight",
     "total_weight_gradient",
-    "translation",
     "union",
     "utf8_acceptor",
     "verify",
@@ -540,13 +523,11 @@ __getattr__, __dir__ = deferred(
         "patterns": "aho_corasick counting_transducer expected_occurrences factor_automaton search_automaton "
         "suffix_automaton",
         "restoring": "REDUCTIONS WordRestorer",
-        "profiles": "profile_acceptor",
         "jsgf": "compile_jsgf read_jsgf",
         "phones": "cascade context_dependency lazy_context_dependency pronunciations",
         "growing_lexicons": "GrowingLexicon",
         "graphemes": "grapheme_boundaries",
         "unicode": "bytes_to_code_points canonical_order case_folding character_map decomposition recomposition "
         "utf8_acceptor",
-        "dna": "CODONS affine_alignment align_sequences find_primer primer_search translation",
     },
 )

@@ -7,20 +7,17 @@
 
 Scores are costs, the least is the best; with a negative cost for a match local alignments pay. Reference: Gotoh (1982);
 Smith & Waterman (1981); Durbin, Eddy, Krogh & Mitchison (1998).
+
+python examples/fst/dna.py ACGTT ACT
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 from textmill.errors import DataError
-from textmill.fst.composition import compose
-from textmill.fst.edits import best_alignment
-from textmill.fst.grammar import promote
-from textmill.fst.machine import EPSILON, Fst
-from textmill.fst.paths import shortest_path
-from textmill.fst.rational import arcsort
-from textmill.model import check_range
+from textmill.fst import EPSILON, Fst, accep, apply, arcsort, best_alignment, compose, shortest_path
 
 __all__ = ["CODONS", "affine_alignment", "align_sequences", "find_primer", "primer_search", "translation"]
 
@@ -97,7 +94,7 @@ def align_sequences(left: str, right: str, edits: Fst | None = None) -> tuple[fl
     """
     machine = affine_alignment() if edits is None else edits
     pairs = best_alignment(left, right, machine)
-    path = shortest_path(compose(compose(promote(left), arcsort(machine)), promote(right)))
+    path = shortest_path(compose(compose(accep(left), arcsort(machine)), accep(right)))
     cost = float(path.final(_last(path)))
     state = path.start
     while arcs := path.arcs(state):
@@ -116,7 +113,6 @@ def _last(path: Fst) -> int:
 def translation(codons: Mapping[str, str] = CODONS) -> Fst:
     """The transducer from bases to amino acids, a letter for three bases; * is a stop.
 
-    >>> from textmill.fst.strings import apply
     >>> apply(translation(), ["ATGGCCTAA"])
     [[('MA*', 0.0)]]
     """
@@ -141,7 +137,6 @@ def primer_search(primer: str, *, max_mismatches: int = 0) -> Fst:
     >>> primer_search("ACN").num_states
     4
     """
-    check_range("max_mismatches", max_mismatches, at_least=0)
     if not primer:
         raise DataError("the primer is empty; it would be everywhere")
     for place, letter in enumerate(primer, 1):
@@ -190,3 +185,14 @@ def find_primer(primer: str, sequence: str, *, max_mismatches: int = 0) -> list[
             places.append((end - len(primer), min(ends)))
         active.setdefault(machine.start, 0)
     return places
+
+
+if __name__ == "__main__":
+    one, other = sys.argv[1:] or ("ACGTT", "ACT")
+    cost, upper, lower = align_sequences(one, other)
+    print(f"aligned at a cost of {cost:g}:\n{upper}\n{lower}")
+    local = affine_alignment(match=-1.0, local=True)
+    print(f"best part in common: {-align_sequences('TTTACGT', 'GGACGTGG', local)[0]:g} bases")
+    print(f"ATGGCCTAA is translated into {apply(translation(), ['ATGGCCTAA'])[0][0][0]}")
+    for place, wrong in find_primer("ACN", "TTACGAGT", max_mismatches=1):
+        print(f"ACN stands at {place} of TTACGAGT with {wrong} mismatches")

@@ -7,18 +7,19 @@
 Columns in which at least half of the sequences have a letter are match columns. The machine is an acceptor of letters
 whose weights are -ln P, so that the weights of all paths of a sequence sum to its probability, and those of all
 sequences to one. Reference: Krogh, Brown, Mian, Sjölander & Haussler (1994); Durbin, Eddy, Krogh & Mitchison (1998).
+
+python examples/fst/profiles.py ACGT TTTT
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
 from textmill.errors import DataError
-from textmill.fst.machine import EPSILON, Fst
-from textmill.fst.rational import arcsort
-from textmill.model import check_range
+from textmill.fst import EPSILON, Fst, accep, arcsort, compose, total_weight
 
 __all__ = ["profile_acceptor"]
 
@@ -28,16 +29,14 @@ _MATCH, _INSERT, _DELETE = 0, 1, 2
 def profile_acceptor(alignment: Sequence[str], *, alphabet: str = "ACGT", gap: str = "-", pseudo: float = 1.0) -> Fst:
     """The profile of aligned sequences, all of one length, in which `gap` stands for nothing.
 
-    >>> from textmill.fst.composition import compose
-    >>> from textmill.fst.paths import total_weight
-    >>> from textmill.fst.strings import accep
     >>> profile = profile_acceptor(["ACG", "ACG", "A-G"])
     >>> near, far = (total_weight(compose(accep(x, semiring_name="log64"), profile)) for x in ("ACG", "TTT"))
     >>> near < far
     True
     """
-    check_range("pseudo", pseudo, above=0.0)
-    rows = _checked(alignment, alphabet, gap)
+    if pseudo <= 0:
+        raise DataError(f"pseudo must be a number above 0, got {pseudo!r}")
+    rows = _rows_of(alignment, alphabet, gap)
     columns = [k for k in range(len(rows[0])) if 2 * sum(row[k] != gap for row in rows) >= len(rows)]
     emitted, moved = _counts(rows, columns, gap)
     machine = Fst("log64")
@@ -73,7 +72,7 @@ def profile_acceptor(alignment: Sequence[str], *, alphabet: str = "ACGT", gap: s
     return arcsort(machine)
 
 
-def _checked(alignment: Sequence[str], alphabet: str, gap: str) -> list[str]:
+def _rows_of(alignment: Sequence[str], alphabet: str, gap: str) -> list[str]:
     if len(gap) != 1 or gap in alphabet or not alphabet or len(set(alphabet)) != len(alphabet):
         raise DataError("the alphabet has different letters, and the gap is one character that is none of them")
     rows = list(alignment)
@@ -111,3 +110,10 @@ def _counts(
             k, kind = following or k, target
         moved[k, kind, _MATCH] += 1  # the end stands where the next match would
     return emitted, moved
+
+
+if __name__ == "__main__":
+    family = profile_acceptor(["ACG-T", "ACGAT", "A-G-T"])
+    for sequence in sys.argv[1:] or ("ACGT", "TTTT"):
+        cost = total_weight(compose(accep(sequence, semiring_name="log64"), family))
+        print(f"{sequence}: probability {math.exp(-cost):.3g}")
