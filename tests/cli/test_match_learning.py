@@ -165,11 +165,11 @@ def test_blocks_are_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(("command", "fault"), [
     (["train", "people.csv", "-o", "m.mill", "--method", "labels"], "there are no labels; name a file with --labels"),
     (["train", "people.csv", "-o", "m.mill", "--method", "magic"], "--method"),
-    (["train", "people.csv", "-o", "m.mill", "--labels", "one.tsv"], "all 1 labels are pos"),
+    (["train", "people.csv", "-o", "m.mill", "--labels", "one.tsv"], "no label is neg"),
     (["train", "people.csv", "-o", "m.mill", "--labels", "both.tsv"], "is labeled pos above and neg here"),
     (["train", "people.csv", "-o", "m.mill", "--labels", "gone.tsv"], "no name has the id 'nobody'"),
     (["train", "people.csv", "-o", "m.mill", "--field", "street"], "no field 'street'; the fields are 'id', 'name'"),
-    (["dedupe", "people.csv", "--field", "name", "-k", "3"], "-k does not go with --model, --field or --block"),
+    (["dedupe", "people.csv", "--field", "name", "-k", "3"], "-k does not go with --model, --field, --block or"),
     (["dedupe", "people.csv", "--model", "gold.tsv"], "gold.tsv"),
     (["dedupe", "people.csv", "--field", "name:nosuch"], "no measure is called 'nosuch'"),
     (["dedupe", "people.csv", "--block", "name:0.5"], "FIELD:exact or FIELD:MEASURE:THRESHOLD"),
@@ -188,3 +188,30 @@ def test_mistakes_are_one_line(
     assert fault in err
     if code == 1:
         assert len(err.strip().splitlines()) == 1
+
+
+def test_aliases_join_nicknames_and_trade_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    list_, aliases = tmp_path / "names.txt", tmp_path / "aliases.txt"
+    list_.write_text("Bob Smith\nRobert Smith\nIBM\nInternational Business Machines\nMary Jones\n")
+    aliases.write_text("robert, bob, rob\n\n# firms\nInternational Business Machines, IBM\n")
+    code, out, _ = said(capsys, "dedupe", list_, "--threshold", 0.9)
+    assert (code, out.count("\n")) == (0, 1)
+    code, out, _ = said(capsys, "dedupe", list_, "--threshold", 0.9, "--aliases", aliases)
+    rows = [line.split("\t") for line in out.splitlines()[1:]]
+    assert [(row[2], *row[3:5]) for row in rows] == [
+        ("1.000000", "Bob Smith", "Robert Smith"),
+        ("1.000000", "IBM", "International Business Machines"),
+    ]
+    code, out, _ = said(capsys, "join", list_, list_, "--threshold", 0.9, "--aliases", aliases)
+    assert (code, out.count("\n")) == (0, 10)
+    code, out, _ = said(capsys, "explain", list_, 1, 2, "--aliases", aliases)
+    assert "score 1.0000" in out
+    assert "Bob Smith" in out
+
+
+def test_what_common_values_leave_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    list_ = tmp_path / "equal.csv"
+    list_.write_text("id,name,city\n" + "".join(f"{n},Ann Lee,Rome\n" for n in range(2000)))
+    code, _, err = said(capsys, "dedupe", list_, "--field", "name", "--field", "city")
+    assert code == 0
+    assert "records share are candidates where a second field agrees" in err

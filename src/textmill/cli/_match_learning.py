@@ -13,7 +13,18 @@ from textmill.cli._outputs import further_output, output_option
 if TYPE_CHECKING:
     from textmill.tasks.names import Candidates, Gold, RecordEstimator, RecordList
 
-__all__ = ["Block", "Fields", "ModelFile", "blocks", "explain", "matcher_of", "records_of", "register", "train"]
+__all__ = [
+    "AliasFile",
+    "Block",
+    "Fields",
+    "ModelFile",
+    "blocks",
+    "explain",
+    "matcher_of",
+    "records_of",
+    "register",
+    "train",
+]
 
 Fields = Annotated[
     list[str] | None,
@@ -28,6 +39,12 @@ Block = Annotated[
     typer.Option(
         "--block",
         help="Which pairs to compare, as FIELD:exact or FIELD:MEASURE:THRESHOLD; repeat the option for more.",
+    ),
+]
+AliasFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--aliases", help="Names that mean the same: a group on each line, parted by commas, such as bob, robert."
     ),
 ]
 ModelFile = Annotated[Path | None, typer.Option("--model", help="Model made by `textmill match train`.")]
@@ -57,6 +74,7 @@ def train(
     labels: _Labels = None,
     field: Fields = None,
     block: Block = None,
+    aliases: AliasFile = None,
     method: Annotated[
         str | None,
         typer.Option(help="labels, or em (no labels needed); default: labels if there are any."),
@@ -86,7 +104,7 @@ def train(
     if chosen == "labels" and labels is None:
         raise DataError("there are no labels; name a file with --labels, or learn without any: --method em")
     fields = field or ["name"]
-    one, two = (_read(source, fields, format, id_field, encoding, errors) for source in (records, other))
+    one, two = (_read(source, fields, format, id_field, encoding, errors, aliases) for source in (records, other))
     assert one is not None
     gold = _gold(labels, one, two)
     learner = task.LearnedMatcher if chosen == "labels" else task.FellegiSunter
@@ -140,6 +158,7 @@ def blocks(
     records: _List,
     field: Fields = None,
     block: Block = None,
+    aliases: AliasFile = None,
     labels: _Labels = None,
     other: _Other = None,
     candidates: _Candidates = 20,
@@ -160,7 +179,7 @@ def blocks(
     from textmill.tasks import names as task
 
     fields = field or ["name"]
-    one, two = (_read(source, fields, format, id_field, encoding, errors) for source in (records, other))
+    one, two = (_read(source, fields, format, id_field, encoding, errors, aliases) for source in (records, other))
     assert one is not None
     gold = _gold(labels, one, two)
     matcher = task.RecordMatcher(fields=fields, blocks=block, k=candidates, n_jobs=jobs)
@@ -178,6 +197,7 @@ def explain(
     two: Annotated[str, typer.Argument(metavar="ID2", help="Id of another record.")],
     model: ModelFile = None,
     field: Fields = None,
+    aliases: AliasFile = None,
     other: Annotated[str | None, typer.Option(help="Second list, which ID2 is from.")] = None,
     format: _Format = None,  # noqa: A002
     id_field: _IdField = "id",
@@ -191,7 +211,8 @@ def explain(
     from textmill.tasks.names import explain_records
 
     matcher = matcher_of(model, field, None, None, jobs)
-    first, second = (records_of(source, matcher, format, id_field, encoding, "strict") for source in (records, other))
+    options = (format, id_field, encoding, "strict", aliases)
+    first, second = (records_of(source, matcher, *options) for source in (records, other))
     assert first is not None
     for line in explain_records(matcher, first, one, two, other=second):
         typer.echo(line)
@@ -224,12 +245,13 @@ def records_of(
     id_field: str,
     encoding: str,
     errors: str,
+    aliases: Path | None = None,
 ) -> RecordList | None:
     """The records of a file with the fields of a matcher."""
     from textmill.tasks.names import parse_field
 
     fields = [parse_field(field).name for field in matcher.fields]
-    return _read(source, fields, format, id_field, encoding, errors)
+    return _read(source, fields, format, id_field, encoding, errors, aliases)
 
 
 def _gold(labels: Path | None, records: RecordList, other: RecordList | None) -> Gold | None:
@@ -247,10 +269,14 @@ def _read(
     id_field: str,
     encoding: str,
     errors: str,
+    aliases: Path | None,
 ) -> RecordList | None:
-    from textmill.tasks.names import parse_field, read_record_list
+    from textmill.tasks.names import parse_field, read_aliases, read_record_list
 
     if source is None:
         return None
     names = [parse_field(field).name for field in fields]
-    return read_record_list(source, names, format=format, id_field=id_field, encoding=encoding, errors=errors)
+    table = None if aliases is None else read_aliases(aliases)
+    return read_record_list(
+        source, names, format=format, id_field=id_field, encoding=encoding, errors=errors, aliases=table
+    )

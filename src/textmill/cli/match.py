@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from textmill.cli._json import json_line
-from textmill.cli._match_learning import Block, Fields, ModelFile, matcher_of, records_of, register
+from textmill.cli._match_learning import AliasFile, Block, Fields, ModelFile, matcher_of, records_of, register
 from textmill.cli._options import Cluster, Errors, Jobs, Json
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 
@@ -82,9 +82,9 @@ class NameInput:
         options = {"name_field": self.name_field, "id_field": self.id_field, "errors": self.errors}
         return read_names(source, format=self.format, encoding=self.encoding, **options)
 
-    def records(self, source: str, matcher: Any) -> Any:
+    def records(self, source: str, matcher: Any, aliases: Path | None) -> Any:
         """The records of a file or of standard input."""
-        return records_of(source, matcher, self.format, self.id_field, self.encoding, self.errors)
+        return records_of(source, matcher, self.format, self.id_field, self.encoding, self.errors, aliases)
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,14 @@ class Matching:
     model: ModelFile = None
     field: Fields = None
     block: Block = None
+    aliases: AliasFile = None
     normalize: _Normalize = None
     jobs: Jobs = None
     cluster: Cluster = None
 
     def by_records(self) -> bool:
         """Is it records with several fields that are matched?"""
-        return self.model is not None or bool(self.field) or bool(self.block)
+        return self.model is not None or bool(self.field or self.block or self.aliases)
 
     def record_matcher(self, **others: object) -> Any:
         """The matcher of records; options that are only for names are refused."""
@@ -222,7 +223,7 @@ def dedupe(
 
     if matching.by_records() or cluster_report is not None:
         matcher = matching.record_matcher(kind=kinds, min_count=min_count if min_count != 1 else None)
-        records = reading.records(names, matcher)
+        records = reading.records(names, matcher, matching.aliases)
         pages: Any = {"report": matching.report, "cluster_report": cluster_report}
         linked = task.dedupe_records(records, matching.output, matcher, clusters=clusters, method=method, **pages)
         _linked(linked, counted(len(records), "records"))
@@ -258,7 +259,7 @@ def join(
 
     if matching.by_records():
         matcher = matching.record_matcher()
-        first, second = reading.records(left, matcher), reading.records(right, matcher)
+        first, second = (reading.records(source, matcher, matching.aliases) for source in (left, right))
         linked = task.join_records(
             first, second, matching.output, matcher, one_to_one=one_to_one, report=matching.report
         )
@@ -410,7 +411,7 @@ def _refuse(**options: object) -> None:
     for name, value in options.items():
         if value is not None:
             option = f"--{name.replace('_', '-')}" if len(name) > 1 else f"-{name}"
-            raise DataError(f"{option} does not go with --model, --field or --block; leave it out")
+            raise DataError(f"{option} does not go with --model, --field, --block or --aliases; leave it out")
 
 
 def _linked(linked: Linked, records: str) -> None:
@@ -420,7 +421,7 @@ def _linked(linked: Linked, records: str) -> None:
     compared = f"{linked.blocking.compared:,} of {linked.blocking.possible:,} pairs compared"
     groups = "" if linked.clusters is None else f", {counted(linked.clusters, 'groups')} of several"
     typer.echo(f"{records}, {compared}, {counted(linked.pairs, 'pairs')}{groups}", err=True)
-    for note in linked.notes:
+    for note in (*linked.blocking.notes, *linked.notes):
         typer.echo(note, err=True)
 
 

@@ -302,8 +302,8 @@ def test_a_pair_that_no_block_has_found_can_be_explained(learned: LearnedMatcher
     [
         ({}, "there are no labels"),
         ({("1", "2"): "unk"}, "there are no labels"),
-        ({("1", "2"): "pos", ("1", "3"): "pos"}, "all 2 labels are pos; learning needs matches and others"),
-        ({("1", "2"): "neg"}, "all 1 labels are neg"),
+        ({("1", "2"): "pos", ("1", "3"): "pos"}, "no label is neg; learning needs matches and others"),
+        ({("1", "2"): "neg"}, "no label is pos"),
         ({("1", "nobody"): "pos", ("1", "2"): "neg"}, "no name has the id 'nobody'"),
     ],
 )

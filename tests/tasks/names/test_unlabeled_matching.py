@@ -220,7 +220,7 @@ def test_names_alone_are_compared_with_their_rivals() -> None:
             {"name": ["Ann"] * 10_000, "city": ["Rome"] * 10_000},
             "no field tells records apart: the field 'name' has the",
         ),
-        ({"name": ["Ann Lee", "Tom Fox"], "city": ["Rome", "Oslo"]}, "all 1 pair"),
+        ({"name": ["Ann Lee", "Tom Fox"], "city": ["Rome", "Oslo"]}, "1 pair, all alike"),
     ],
 )
 def test_lists_that_teach_nothing_are_refused_in_one_line(columns: dict[str, list[str]], fault: str) -> None:

@@ -11,6 +11,7 @@ review        a page to judge pairs by mouse and keyboard
 generate      synthetic names, with the words of stock
 sample        a customer list to try everything on
 records       records with several fields, and the files they come from
+aliases       nicknames and trade names that mean the same
 blocking      which pairs of records are compared, and what that loses
 comparison    pairs of records as rows of numbers
 record_matcher RecordMatcher: the weighted mean of a measure a field
@@ -30,6 +31,7 @@ from textmill.deferral import deferred
 
 if TYPE_CHECKING:
     from textmill.tasks.names.active import spaced_pairs, uncertain_pairs
+    from textmill.tasks.names.aliases import Aliases, read_aliases
     from textmill.tasks.names.blocking import (
         Block,
         BlockingReport,
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEASURES_TO_COMPARE",
+    "Aliases",
     "Block",
     "BlockingReport",
     "Calibration",
@@ -155,6 +158,7 @@ __all__ = [
     "pool",
     "pool_pairs",
     "propose",
+    "read_aliases",
     "read_gold",
     "read_names",
     "read_pairs",
@@ -180,6 +184,7 @@ __getattr__, __dir__ = deferred(
     __name__,
     {
         "active": "spaced_pairs uncertain_pairs",
+        "aliases": "Aliases read_aliases",
         "blocking": "Block BlockingReport Candidates HugeBlock default_blocks find_candidates parse_block",
         "comparison": "PairComparer",
         "fellegi_sunter": "FellegiSunter FieldLeftOut UndecidedError",

@@ -194,13 +194,16 @@ class FellegiSunter(RecordEstimator, Model):
         levels = _levels_of(variables, sample.left, sample.right)
         patterns = Patterns.of(levels, sample.weights)
         if len(patterns.counts) < 2:
-            raise UndecidedError(f"all {counted(candidates.possible, 'pairs')} are alike; {_REMEDY}")
+            raise UndecidedError(f"{counted(candidates.possible, 'pairs')}, all alike; {_REMEDY}")
         sizes = [variable.size for variable in variables]
         coarse = np.stack([variable.coarsen(levels[:, v]) for v, variable in enumerate(variables)], axis=-1)
         halves = _halves(coarse, sample, _canonical_orders(fields))
-        parents, gain = [-1] * len(sizes), np.inf
-        if all(len(half.counts) > 1 for half in halves):
-            parents, gain = find_parents(halves, [min(size, max(COARSE) + 1) for size in sizes])
+        if any(len(half.counts) < 2 for half in halves):
+            raise UndecidedError(
+                f"{counted(candidates.possible, 'pairs')} are too few: no half of the records can be checked by the "
+                f"other; {_REMEDY}"
+            )
+        parents, gain = find_parents(halves, [min(size, max(COARSE) + 1) for size in sizes])
         model = best_fit(patterns, sizes, parents, max_iter=self.max_iter, tolerance=self.tolerance)
         self._take(variables, model)
         self.per_record_ = model.share * candidates.possible / min(size for size in candidates.sizes if size)
@@ -533,9 +536,12 @@ def _check_fields(
             usable.append(values)
             continue
         reasons.append(f"the field {field.name!r} {reason}")
-        warnings.warn(f"{reasons[-1]}; it is left out", FieldLeftOut, stacklevel=4)
+    if not len(records) or (other is not None and not len(other)):
+        raise UndecidedError("there are no records to learn from; pass a list with several")
     if not usable:
         raise UndecidedError(f"no field tells records apart: {'; '.join(reasons)}; name other fields")
+    for text in reasons:
+        warnings.warn(f"{text}; it is left out", FieldLeftOut, stacklevel=4)
     return usable
 
 

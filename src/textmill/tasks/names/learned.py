@@ -295,9 +295,7 @@ def labeled_candidates(
     i, j, label = gold.places(records.names(), None if other is None else other.names())
     i, j, truth = i[label < 2], j[label < 2], label[label < 2] == 0
     if not len(truth) or truth.all() or not truth.any():
-        what = (
-            "there are no labels" if not len(truth) else f"all {len(truth)} labels are {'pos' if truth[0] else 'neg'}"
-        )
+        what = "there are no labels" if not len(truth) else f"no label is {'neg' if truth[0] else 'pos'}"
         raise DataError(f"{what}; learning needs matches and others: label both kinds, or take the method em")
     candidates = candidates.including(i, j)
     return candidates, candidates.positions(i, j), truth

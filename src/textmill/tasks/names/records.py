@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from textmill.errors import DataError
 from textmill.model import check_range
 from textmill.strings import Normalizer, parse_measure
 from textmill.tasks.names.collection import NameList, read_names
+
+if TYPE_CHECKING:
+    from textmill.tasks.names.aliases import Aliases
 
 __all__ = ["Field", "RecordList", "numbered_values", "parse_field", "plain_form", "read_record_list"]
 
@@ -115,9 +118,16 @@ class RecordList:
 
     ids: list[str]
     columns: dict[str, list[str]]
+    aliases: Aliases | None = None  # by which values are compared
 
     @classmethod
-    def of(cls, columns: Mapping[str, Iterable[object]], *, ids: Iterable[object] | None = None) -> RecordList:
+    def of(
+        cls,
+        columns: Mapping[str, Iterable[object]],
+        *,
+        ids: Iterable[object] | None = None,
+        aliases: Aliases | None = None,
+    ) -> RecordList:
         """Records from columns: lists, arrays, series, or a data frame; None and NaN are missing values."""
         table = {str(name): [_text(value) for value in columns[name]] for name in columns}
         if not table:
@@ -134,22 +144,25 @@ class RecordList:
         for number, key in enumerate(keys, 1):
             if first.setdefault(key, number) != number:
                 raise DataError(f"id {key!r} of record {number} is also that of record {first[key]}; ids must differ")
-        return cls(keys, table)
+        return cls(keys, table, aliases)
 
     @classmethod
-    def of_names(cls, names: NameList) -> RecordList:
+    def of_names(cls, names: NameList, *, aliases: Aliases | None = None) -> RecordList:
         """Records with the one field "name"."""
-        return cls(list(names.ids), {"name": list(names.names)})
+        return cls(list(names.ids), {"name": list(names.names)}, aliases)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def column(self, name: str) -> list[str]:
-        """The values of a field."""
+        """The values of a field as they are compared: with the first name of its group for each alias."""
         if name not in self.columns:
             names = ", ".join(map(repr, self.columns))
             raise DataError(f"the records have no field {name!r}; their fields are {names}")
-        return self.columns[name]
+        if self.aliases is None:
+            return self.columns[name]
+        shown = {value: self.aliases(value) for value in set(self.columns[name])}
+        return [shown[value] for value in self.columns[name]]
 
     def shown(self, position: int) -> str:
         """The values of a record in one line."""
@@ -169,6 +182,7 @@ def read_record_list(
     delimiter: str = ",",
     encoding: str = "utf-8",
     errors: str = "strict",
+    aliases: Aliases | None = None,
 ) -> RecordList:
     r"""Read these columns of CSV, TSV, JSONL or Parquet; lists of names (`read_names`) if the only field is "name".
 
@@ -185,7 +199,7 @@ def read_record_list(
     """
     if list(fields) == ["name"]:
         options: dict[str, Any] = {"id_field": id_field, "delimiter": delimiter, "encoding": encoding}
-        return RecordList.of_names(read_names(source, format=format, errors=errors, **options))
+        return RecordList.of_names(read_names(source, format=format, errors=errors, **options), aliases=aliases)
     if len(set(fields)) != len(fields):
         raise DataError(f"a field is there twice in {', '.join(fields)}; name each once")
     name = os.fspath(source)
@@ -213,7 +227,7 @@ def read_record_list(
             ids[key] = record.line or 0
             for field, column in columns.items():
                 column.append(_text(record.fields.get(field)))
-    return RecordList(list(ids), columns)
+    return RecordList(list(ids), columns, aliases)
 
 
 def _text(value: object) -> str:
