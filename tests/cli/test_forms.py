@@ -206,7 +206,6 @@ COMMANDS = {
         topics show {}
         topics update {} plain.txt
         transcribe kanji {} plain.txt
-        transcribe mine {} plain.txt
         transcribe show {}
         transfer best {}
         transfer sample {}

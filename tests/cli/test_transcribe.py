@@ -83,33 +83,14 @@ def test_training_chooses_on_dev_and_says_why(folder: Path, tmp_path: Path, caps
     assert plot.read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_pairs_from_elsewhere_are_mined(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wild, readings, out = tmp_path / "wild.tsv", tmp_path / "readings.tsv", tmp_path / "accepted.tsv"
-    wild.write_text("yamashima\tヤマシマ\nyamashima\tトウキョウ\n", encoding="utf-8")
-    readings.write_text("ヤ\tya\nヰ\ti\nイ\ti\n", encoding="utf-8")
-    dev = folder / "test.tsv"
-    code, _, err = said(capsys, "mine", folder / "m.mill", wild, "--dev", dev, "--homophones", readings, "-o", out)
-    assert code == 0
-    assert out.read_text(encoding="utf-8") == "yamashima\tヤマシマ\n"
-    assert "accepted 1 of 2 pairs" in err
-    assert "of right pairs" in err
-    assert said(capsys, "mine", folder / "m.mill", wild, "--homophones", readings)[0] == 1
-    again = tmp_path / "again.mill"
-    code, text, _ = said(capsys, "train", folder / "train.tsv", "--no-search", "--extra", out, "-o", again)
+def test_pairs_from_elsewhere_make_a_non_standard_run(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    extra, model = tmp_path / "extra.tsv", tmp_path / "again.mill"
+    extra.write_text("yamashima\tヤマシマ\n", encoding="utf-8")
+    code, text, _ = said(capsys, "train", folder / "train.tsv", "--no-search", "--extra", extra, "-o", model)
     assert code == 0
     assert "1 extra, non-standard run" in text
-
-
-def test_dictionaries_come_first_or_promote(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words, dictionary, model = tmp_path / "words.txt", tmp_path / "dictionary.tsv", tmp_path / "m.mill"
-    words.write_text("tokyo\n")
-    dictionary.write_text("tokyo\tトーキョー\n", encoding="utf-8")
-    arguments = [folder / "train.tsv", "--no-search", "--dictionary", dictionary, "-o", model]
-    assert said(capsys, "train", *arguments)[0] == 0
-    assert said(capsys, "apply", model, words, "--scores")[1].split("\t")[1::2] == ["トーキョー", "dictionary\n"]
-    for made, kind in ((model, "non-standard"), (folder / "m.mill", "standard")):
-        assert said(capsys, "apply", made, words, "-o", tmp_path / "run.xml")[0] == 0
-        assert f'RunType="{kind}"' in (tmp_path / "run.xml").read_text(encoding="utf-8")
 
 
 def test_development_words_are_read_with_the_symbols_of_training(

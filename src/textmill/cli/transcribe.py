@@ -217,50 +217,6 @@ def evaluate(
 
 
 @app.command()
-def mine(
-    model: _Model,
-    pairs: _PairFile,
-    output: Annotated[str, output_option("The file for accepted pairs; - for stdout.")] = "-",
-    k: Annotated[int, answers("A pair is accepted if its output is among this many of the best.")] = 10,
-    per_word: Annotated[int | None, typer.Option(help="Largest number of outputs of a word.")] = None,
-    dev: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Right pairs, to estimate how far mining can be trusted.")
-    ] = None,
-    homophones: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Characters and readings; outputs get the character that --dev uses most."),
-    ] = None,
-    errors: Errors = "skip",
-    jobs: Jobs = None,
-) -> None:
-    """Accept pairs from elsewhere that the model would have written itself; train with them by --extra.
-
-    Example: textmill transcribe mine names.mill titles.tsv -k 10 -o accepted.tsv
-    """
-    from textmill.corpus import writer
-    from textmill.errors import DataError
-    from textmill.tasks import transcription as task
-
-    transcriber = _load(model, jobs)
-    wild = _read(pairs, None, errors, like=transcriber)
-    right = None if dev is None else _read(dev, None, errors, like=transcriber)
-    if homophones is not None:
-        if right is None:
-            raise DataError("--homophones needs --dev, whose outputs say which characters are used")
-        readings = dict(zip(*_read(homophones, "characters", errors), strict=True))
-        table = task.homophone_map(map(str, right.outputs), readings)
-        wild = task.Pairs(wild.words, task.normalize_homophones(wild.outputs, table))
-    mined = task.mine(transcriber, wild, k=k, per_word=per_word)
-    with writer(output) as out:
-        for word, text in _rows(mined.pairs):
-            out.write(f"{word}\t{_text(text)}\n")
-    typer.echo(f"accepted {len(mined.pairs.words)} of {len(wild.words)} pairs", err=True)
-    if right is not None:
-        good, bad = task.mining_estimate(transcriber, right, k=k)
-        typer.echo(f"of right pairs {good:.3f} are accepted, of shuffled ones {bad:.3f}", err=True)
-
-
-@app.command()
 def kanji(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model of kanji; with --train, the file to write.")],
     readings: Annotated[

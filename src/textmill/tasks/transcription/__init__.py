@@ -6,7 +6,6 @@ joining       weights of several models
 parts         forms of inputs, notations of outputs, candidates of all parts
 letters       LetterCRF: a conditional random field over letters
 scripts       script packs: Hangul, Devanagari, Tamil, Kannada and katakana as sounds, and back
-mining        pairs from elsewhere, characters that sound alike
 kanji         KanjiRestorer: kanji from romanized readings
 evaluation    accuracy, F, MRR, MAP, word and symbol error
 files         tab-separated files, XML of the shared tasks
@@ -23,13 +22,6 @@ if TYPE_CHECKING:
     from textmill.tasks.transcription.joining import CandidateTable, join_weights
     from textmill.tasks.transcription.kanji import KanjiRestorer, romanize, syllabify
     from textmill.tasks.transcription.letters import LetterCRF
-    from textmill.tasks.transcription.mining import (
-        MinedPairs,
-        homophone_map,
-        mine,
-        mining_estimate,
-        normalize_homophones,
-    )
     from textmill.tasks.transcription.pictures import LetterTable, letter_table
     from textmill.tasks.transcription.sample import sample_kanji, sample_names
     from textmill.tasks.transcription.scripts import SCRIPTS, ScriptPack, detect_script, script_pack, split_hangul
@@ -43,7 +35,6 @@ __all__ = [
     "KanjiRestorer",
     "LetterCRF",
     "LetterTable",
-    "MinedPairs",
     "OverlappingSets",
     "Pairs",
     "ScriptPack",
@@ -52,12 +43,8 @@ __all__ = [
     "TranscriptionScores",
     "detect_script",
     "evaluate_transcriptions",
-    "homophone_map",
     "join_weights",
     "letter_table",
-    "mine",
-    "mining_estimate",
-    "normalize_homophones",
     "read_transcriptions",
     "romanize",
     "sample_kanji",
@@ -77,7 +64,6 @@ __getattr__, __dir__ = deferred(
         "joining": "CandidateTable join_weights",
         "kanji": "KanjiRestorer romanize syllabify",
         "letters": "LetterCRF",
-        "mining": "MinedPairs homophone_map mine mining_estimate normalize_homophones",
         "pictures": "LetterTable letter_table",
         "sample": "sample_kanji sample_names",
         "scripts": "SCRIPTS ScriptPack detect_script script_pack split_hangul",

@@ -1,0 +1,1 @@
+"""Names in another script; see README.md."""
