@@ -20,7 +20,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from bench.harness import Options
-from textmill.corpus import Vocabulary, preset, read_documents
+from papers._shared.presets import preset
+from textmill.corpus import Vocabulary, read_documents
 
 NAMES = ("20 News", "Reuters", "Brown", "Reviews", "Sentences")
 TOPICAL = ("Reuters", "20 News", "Reviews")  # those with topics to learn

@@ -36,7 +36,8 @@ from statsmodels.base.model import GenericLikelihoodModel
 
 from bench._corpora import texts
 from bench.harness import Job, Options
-from textmill.corpus import preset, read_documents
+from papers._shared.presets import preset
+from textmill.corpus import read_documents
 from textmill.linear import (
     Binomial,
     NaiveBayes,

@@ -24,7 +24,8 @@ from bench._corpora import texts
 from bench._lsa_accuracy import relative_errors, similarity_rmse
 from bench._lsa_baselines import frequent_directions, zms
 from bench.harness import Job, Options
-from textmill.corpus import ZipfStream, preset
+from papers._shared.presets import preset
+from textmill.corpus import ZipfStream
 from textmill.topics import LSA
 from textmill.topics.decomposition import blas_threads
 from textmill.topics.lsa.merging import merge, merge_qr

@@ -7,16 +7,8 @@ from pathlib import Path
 import pytest
 
 import textmill
-from textmill.corpus import (
-    PatternTokenizer,
-    Tokenizer,
-    VariantTokenizer,
-    Vocabulary,
-    corpus_report,
-    preset,
-    sample_texts,
-)
-from textmill.corpus.presets import PRESETS
+from papers._shared.presets import PRESETS, preset
+from textmill.corpus import PatternTokenizer, Tokenizer, VariantTokenizer, Vocabulary, corpus_report, sample_texts
 from textmill.errors import DataError
 
 FORMS = {

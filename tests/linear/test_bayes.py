@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 
-from textmill.corpus import Vocabulary, preset, read_documents
+from papers._shared.presets import preset
+from textmill.corpus import Vocabulary, read_documents
 from textmill.errors import DataError
 from textmill.linear import Binomial, NaiveBayes, ZeroInflated, mutual_information, vocabulary_curve
 from textmill.linear.bayes import EVENTS, SUMMED

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate, optimize, sparse, special
 
-from textmill.corpus import preset, read_documents
+from papers._shared.presets import preset
+from textmill.corpus import read_documents
 from textmill.errors import DataError
 from textmill.topics import PLSA
 from textmill.topics.factors.em import fold_in

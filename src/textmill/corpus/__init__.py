@@ -7,7 +7,7 @@ vocabulary, hashing         terms with their frequencies; columns by hash
 bags, bagfiles, bagwriters  sparse rows of counts, and their file formats
 dictionaries, arpa          term lists and back-off models of other tools
 function_words              words that say little about a subject
-chains, summary, presets    streams in chains; a corpus in figures; recipes of published tables
+chains, summary             streams in chains; a corpus in figures
 tokens                      tagged sentences from columns or CoNLL-U, whichever a file holds
 columns, iob                CoNLL columns, CoNLL-U, and the tag schemes IOB1, IOB2, IOBES, BILOU
 choi                        texts with known segments
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     )
     from textmill.corpus.knp import BasicPhrase, Bunsetsu, KnpSentence, Morpheme, read_knp, write_knp
     from textmill.corpus.phrases import ENGLISH_CONNECTORS, Phrases
-    from textmill.corpus.presets import preset
     from textmill.corpus.readers import (
         Document,
         Documents,
@@ -153,7 +152,6 @@ __all__ = [
     "open_source",
     "parse_choi",
     "parse_tree",
-    "preset",
     "read_arpa",
     "read_bags",
     "read_choi",
@@ -215,7 +213,6 @@ __getattr__, __dir__ = deferred(
         "iob": "RepairedTags SCHEMES Span check_tags convert_tags guess_scheme repair_tags spans_of tags_of",
         "knp": "BasicPhrase Bunsetsu KnpSentence Morpheme read_knp write_knp",
         "phrases": "ENGLISH_CONNECTORS Phrases",
-        "presets": "preset",
         "readers": "Document Documents Opened Record SkippedRecords open_bytes open_lines open_source read_documents "
         "read_records writer",
         "sample": "sample_articles sample_chunks sample_path sample_texts",

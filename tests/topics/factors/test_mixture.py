@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 import textmill
-from textmill.corpus import preset, read_documents
+from papers._shared.presets import preset
+from textmill.corpus import read_documents
 from textmill.errors import DataError
 from textmill.topics import LDA, NMF, PLSA, MultinomialMixture
 from textmill.vectors import TextVectorizer, Weighting

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from textmill.corpus import preset
+from papers._shared.presets import preset
 from textmill.topics import make_model
 from textmill.topics.lda.perplexity import split_words
 

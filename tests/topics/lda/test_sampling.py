@@ -11,7 +11,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import textmill
-from textmill.corpus import preset, read_documents
+from papers._shared.presets import preset
+from textmill.corpus import read_documents
 from textmill.errors import DataError
 from textmill.topics import make_model
 from textmill.topics.lda.gibbs import gibbs_mixtures, sample_topics

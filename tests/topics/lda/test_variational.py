@@ -220,7 +220,7 @@ def test_e_step_is_that_of_the_peers_on_real_documents(data: Path) -> None:
     from gensim.models import LdaModel
     from sklearn.decomposition import LatentDirichletAllocation
 
-    from textmill.corpus import preset
+    from papers._shared.presets import preset
 
     with open_gzip(data / "reuters" / "reuters21578.jsonl.gz", "rt") as lines:
         texts = [json.loads(line)["text"] for line, _ in zip(lines, range(1000), strict=False)]

@@ -19,7 +19,8 @@ from scipy import sparse
 
 import textmill
 from bench._lsa_accuracy import relative_errors, similarity_rmse
-from textmill.corpus import TopicStream, Vocabulary, preset, read_documents
+from papers._shared.presets import preset
+from textmill.corpus import TopicStream, Vocabulary, read_documents
 from textmill.errors import DataError
 from textmill.topics import LSA, PCA, FewerTopics
 from textmill.topics.decomposition import Projection

@@ -68,7 +68,8 @@ def _table_rows(source: Source, name: str, encoding: str, errors: str) -> list[t
         BadRecords(errors, name) as bad,
         open_source(source, text_field="word", encoding=encoding) as opened,
     ):
-        if (opened.looks if opened.format == "tsv" else opened.format) != "txt":
+        form = opened.looks if opened.format == "tsv" else opened.format
+        if form not in ("txt", "conll"):  # words beside symbols look like tokens beside tags
             return _record_rows(opened.documents())
         for line, text in open_lines(opened.stream, encoding=encoding, errors=bad, name=name):
             if not text.strip():
