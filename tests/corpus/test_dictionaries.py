@@ -9,6 +9,7 @@ import pytest
 
 from textmill.corpus import Vocabulary, read_dictionary, read_terms, sample_texts, write_dictionary, write_terms
 from textmill.errors import DataError
+from textmill.model import load
 
 
 def test_gensim_reads_our_dictionary_and_we_read_its(tmp_path: Path) -> None:
@@ -62,3 +63,45 @@ def test_terms_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="occurs twice"):
         read_terms(io.BytesIO(b"a\na\n"))
     assert not list(tmp_path.iterdir())
+
+
+DOCUMENTS = ["the pizza is good", "beer and pizza", "the bear", "pizza, pizza"]
+
+
+@pytest.mark.parametrize("memory", [None, "1MB"])
+def test_terms_of_a_list_stay_in_every_fit(memory: str | None) -> None:
+    terms = read_terms(io.BytesIO(b"wine\npizza\nbeer\n")).set_params(memory=memory)
+    expected = [[0, 1, 0], [0, 1, 1], [0, 0, 0], [0, 2, 0]]
+    assert terms.fit_transform(DOCUMENTS).toarray().tolist() == expected
+    assert terms.fit(DOCUMENTS).transform(DOCUMENTS).toarray().tolist() == expected
+    assert terms.terms_.to_list() == ["wine", "pizza", "beer"]
+    assert terms.document_frequency_.tolist() == [0, 3, 1]
+    assert terms.collection_frequency_.tolist() == [0, 4, 1]
+    assert (terms.documents_, terms.tokens_) == (4, 11)
+    assert terms.removed_ == {"fixed": {"types": 5, "tokens": 6}}
+    assert terms.fit_transform(["nothing of it"]).toarray().tolist() == [[0, 0, 0]]
+
+
+def test_terms_of_a_list_stay_in_pipelines_vectorizers_clones_and_files(tmp_path: Path) -> None:
+    from sklearn.base import clone
+    from sklearn.pipeline import Pipeline
+
+    from textmill.vectors import TextVectorizer, Weighting
+
+    terms = read_terms(io.BytesIO(b"pizza\nbeer\n"))
+    for steps in (Pipeline([("c", terms), ("t", Weighting(idf="smooth"))]), TextVectorizer(vocabulary=terms)):
+        for one in (steps, clone(steps)):
+            assert one.fit_transform(DOCUMENTS).shape == (4, 2)
+    assert clone(terms).terms_.to_list() == ["pizza", "beer"]
+    assert not clone(Vocabulary().fit(DOCUMENTS)).__sklearn_is_fitted__()
+    terms.save(tmp_path / "terms.mill")
+    assert load(tmp_path / "terms.mill").fit(DOCUMENTS).terms_.to_list() == ["pizza", "beer"]
+    assert terms.fit(DOCUMENTS).prune(min_df=2).fit(DOCUMENTS).terms_.to_list()[0] == "the"
+
+
+def test_rules_and_fixed_terms_exclude_each_other() -> None:
+    terms = read_terms(io.BytesIO(b"pizza\nbeer\n"))
+    with pytest.raises(DataError, match="the terms are fixed, so min_df has none to remove"):
+        terms.set_params(min_df=2).fit(DOCUMENTS)
+    with pytest.raises(DataError, match="there are no terms to keep"):
+        Vocabulary(fixed=True).fit(DOCUMENTS)

@@ -68,14 +68,15 @@ def write_dictionary(path: str | os.PathLike[str], vocabulary: Vocabulary) -> No
 
 
 def read_terms(source: Source) -> Vocabulary:
-    """Read a plain list of terms; its frequencies are 0.
+    """Read a plain list of terms; its frequencies are 0, until `fit` counts them. It learns no others.
 
     >>> import io
     >>> read_terms(io.BytesIO(b"text\\nmill\\n"))["mill"]
     1
     """
     terms = [line for _, line in open_lines(source)]
-    return _vocabulary(terms, [0] * len(terms), 0, source_name(source))
+    vocabulary = _vocabulary(terms, [0] * len(terms), 0, source_name(source))
+    return vocabulary.set_params(fixed=True)
 
 
 def write_terms(path: str | os.PathLike[str], vocabulary: Vocabulary) -> None:

@@ -83,6 +83,7 @@ class Vocabulary(Transformer, Model):
         order: How ids are given: by "appearance" or "sorted".
         memory: Limit of memory in bytes or as "512MB", beyond which counts are spilled to temporary files; None for no
             limit. The counts are the same.
+        fixed: Whether the terms stay those of `read_terms`, in their order: `fit` counts them and learns no others.
         n_jobs: Number of threads; None for all cores.
 
     Attributes:
@@ -143,6 +144,7 @@ class Vocabulary(Transformer, Model):
         stop_words: Collection[str] | str = (),
         order: str = "appearance",
         memory: int | str | None = None,
+        fixed: bool = False,
         n_jobs: int | None = None,
     ) -> None:
         self.tokenizer = tokenizer
@@ -155,6 +157,7 @@ class Vocabulary(Transformer, Model):
         self.stop_words = stop_words
         self.order = order
         self.memory = memory
+        self.fixed = fixed
         self.n_jobs = n_jobs
 
     def fit(self, documents: Iterable[Any], y: object = None, *, cluster: Any = None) -> Vocabulary:
@@ -184,13 +187,14 @@ class Vocabulary(Transformer, Model):
             counts = workers.map_reduce(count_piece, todo, add_counts, self.tokenizer, jobs, self.ngrams)
         if counts.documents == 0:
             raise DataError(_NO_DOCUMENTS)
+        terms = self.terms_ if self.fixed else None
         self._take_terms(*counts.terms)
         self.documents_ = counts.documents
         self.tokens_ = int(self.collection_frequency_.sum())
         self.nonzeros_ = int(self.document_frequency_.sum())
         self.removed_ = {}
         self.stop_words_ = self._recognize(self._word_tokens()) if self.stop_words == "auto" else []
-        self._apply_rules()
+        self._apply_rules(terms)
         return self
 
     def fit_transform(self, documents: Iterable[Any], y: object = None, **options: Any) -> sparse.csr_matrix:
@@ -210,7 +214,7 @@ class Vocabulary(Transformer, Model):
         del counter
         X = _stack(parts, len(new_ids)).csr()
         base.release_memory()  # that of many pieces, which the system has not got back
-        unchanged = len(new_ids) == len(self) and not self._reordered()
+        unchanged = len(new_ids) == len(self) and np.array_equal(new_ids, np.arange(len(self)))
         return X if unchanged else remap(X, new_ids, len(self), n_jobs=self.n_jobs)
 
     def transform(self, documents: Iterable[Any]) -> sparse.csr_matrix:
@@ -274,6 +278,7 @@ class Vocabulary(Transformer, Model):
             terms = part.terms_
             table.absorb(terms.bytes, terms.offsets, part.document_frequency_, part.collection_frequency_)
         merged = self._copy()
+        merged.fixed = False
         merged._take_terms(*table.terms_from(0))
         merged.documents_ = self.documents_ + other.documents_
         merged.tokens_ = self.tokens_ + other.tokens_
@@ -300,6 +305,7 @@ class Vocabulary(Transformer, Model):
         if unknown:
             raise DataError(f"{unknown[0]} is no rule; there are {', '.join((*_RULES, 'rank_by'))}")
         smaller = self._copy()
+        smaller.fixed = False
         defaults = Vocabulary()
         smaller.set_params(**{name: rules.get(name, getattr(defaults, name)) for name in (*_RULES, "rank_by")})
         smaller._check()
@@ -369,6 +375,18 @@ class Vocabulary(Transformer, Model):
             raise KeyError(term)
         return number
 
+    def __sklearn_clone__(self) -> Vocabulary:
+        """A copy for scikit-learn: unfitted, but with the terms if they are fixed.
+
+        >>> from textmill.corpus import read_terms
+        >>> import io
+        >>> read_terms(io.BytesIO(b"sea\\nmill\\n")).__sklearn_clone__().fit(["the mill"]).terms_.to_list()
+        ['sea', 'mill']
+        """
+        copy = self._copy() if self.fixed else Vocabulary(**self.get_params(deep=False))
+        vars(copy).update({name: value for name, value in vars(self).items() if name.startswith("_sklearn")})
+        return copy
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_table"}  # the table is made again on use
 
@@ -397,12 +415,23 @@ class Vocabulary(Transformer, Model):
         check_choice("rank_by", self.rank_by, ["documents", "occurrences"])
         check_choice("order", self.order, ["appearance", "sorted"])
         check_ngrams(self.ngrams)
+        if self.fixed:
+            self._check_fixed()
         if isinstance(self.stop_words, str) and self.stop_words != "auto":
             raise DataError(f"stop_words must be a list of words or 'auto', got the text {self.stop_words!r}")
         if self.stop_words == "auto" and (self.ngrams[0] > 1 or isinstance(self.tokenizer, CharacterNgrams)):
             raise DataError(
                 "stop_words='auto' needs single words among the terms; let ngrams begin with 1, or pass a list"
             )
+
+    def _check_fixed(self) -> None:
+        """Terms that are fixed must be there, and no rule may remove any."""
+        if not self.__sklearn_is_fitted__():
+            raise DataError("there are no terms to keep; pass fixed=False, or take the vocabulary of read_terms")
+        defaults = Vocabulary()
+        for rule in _RULES:
+            if getattr(self, rule) != getattr(defaults, rule):
+                raise DataError(f"the terms are fixed, so {rule} has none to remove; leave it out")
 
     def _reordered(self) -> bool:
         return self.order == "sorted"
@@ -417,6 +446,7 @@ class Vocabulary(Transformer, Model):
         """Take over all counts, apply the rules and the order; returns the new id of every counted term."""
         if counter.documents == 0:
             raise DataError(_NO_DOCUMENTS)
+        terms = self.terms_ if self.fixed else None
         self.documents_ = counter.documents
         self.stop_words_ = []
         if counter.runs and self.stop_words == "auto":  # known before the runs are merged: memory is short
@@ -431,7 +461,7 @@ class Vocabulary(Transformer, Model):
         self.removed_ = counted.removed
         if not counter.runs and self.stop_words == "auto":
             self.stop_words_ = self._recognize(counted.words)
-        return self._apply_rules()
+        return self._apply_rules(terms)
 
     def _stop_list(self) -> Collection[str]:
         """The stop words as terms: also their stems, and phrases of stop words only."""
@@ -484,8 +514,29 @@ class Vocabulary(Transformer, Model):
     def _cutter(self) -> Cutter:
         return Cutter(self.tokenizer, self.n_jobs, ngrams=self.ngrams)
 
-    def _apply_rules(self) -> NDArray[np.int32]:
-        """Remove terms by the rules and put the rest in order; returns the new id of every term there was."""
+    def _keep(self, terms: StringTable) -> NDArray[np.int32]:
+        """Keep these terms alone, in their order, whether they occur or not; returns the new id of every other one."""
+        ids = np.fromiter((self._find(term) for term in terms), np.int64, len(terms))
+        places = np.flatnonzero(ids >= 0)
+        new_ids = np.full(len(self), -1, dtype=np.int32)
+        new_ids[ids[places]] = places
+        others = int(self.collection_frequency_[new_ids < 0].sum())
+        if len(places) < len(self):
+            self.removed_ = {**self.removed_, "fixed": {"types": len(self) - len(places), "tokens": others}}
+        documents, occurrences = np.zeros(len(terms), np.int64), np.zeros(len(terms), np.int64)
+        documents[places] = self.document_frequency_[ids[places]]
+        occurrences[places] = self.collection_frequency_[ids[places]]
+        self.terms_, self.document_frequency_, self.collection_frequency_ = terms, documents, occurrences
+        self._table = None
+        return new_ids
+
+    def _apply_rules(self, terms: StringTable | None = None) -> NDArray[np.int32]:
+        """Remove terms by the rules and put the rest in order; returns the new id of every term there was.
+
+        `terms` are those to keep, where they are fixed.
+        """
+        if terms is not None:
+            return self._keep(terms)
         stays = np.ones(len(self), dtype=bool)
         removed = dict(self.removed_)
         for rule, wrong in self._rules(stays):

@@ -49,6 +49,8 @@ _EXACTER = 0.1  # share of the accuracy so far,
 _FINEST = 1e-7  # down to this
 _STILL = 8  # iterations in a row that gain no more than rounding, and mend no violation, end a run
 _ROUNDING = 1e-15  # of the objective
+_EXACT = 1.1e-14  # up to this tolerance a run without proof goes on while violations are mended,
+_FEW = 3  # and so many iterations more
 _ENOUGH = 1e-4  # a sweep that gains less than this share of the tolerance is the last on its quadratic model
 _PASSES = 50  # of dual coordinate descent
 _SLOW = 0.67  # a pass that leaves more than this share of the gap is the last
@@ -170,7 +172,8 @@ def _descend(
         little = gain <= max(_SETTLED * tolerance, 1e-15) * abs(state.objective)
         better = state.violation < 0.9 * least or gain > _ROUNDING * abs(state.objective)
         still, least = 0 if better else still + 1, min(least, state.violation)
-        last = iteration == max_iter or (little and not proof) or (still >= _STILL and accuracy <= _FINEST)
+        is_over = tolerance > _EXACT or still >= _FEW
+        last = iteration == max_iter or (little and not proof and is_over) or (still >= _STILL and accuracy <= _FINEST)
         if last or watch is not None or problem.may_be_optimal(state, margin, residual, tolerance):
             run.certificate = now = problem.certified(
                 state, margin, residual, slopes, run.coef, penalty, left_out if candidates is not None else None

@@ -239,7 +239,7 @@ class TextVectorizer(Transformer, Model):
                 raise DataError(f"{name} must be a {kind.__name__}, such as {example}, got {part!r}")
         Weighting(**self._weighting_parameters()).schemes()
         check_range("formula_weight", self.formula_weight, at_least=0, below=np.inf)
-        return Vocabulary() if self.vocabulary is None else Vocabulary(**self.vocabulary.get_params(deep=False))
+        return Vocabulary() if self.vocabulary is None else self.vocabulary.__sklearn_clone__()
 
     def _weighting_parameters(self) -> dict[str, Any]:
         return {} if self.weighting is None else self.weighting.get_params(deep=False)
