@@ -32,6 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from bench._streamed_regression import write_chunks
 from bench.harness import Job, Options, measured
+from papers.polarity.baselines import add_baselines
 from papers.polarity.experiments import transfer
 from textmill.linear import SupportVectorRegression
 from textmill.selection import deal_folds
@@ -41,13 +42,13 @@ PACKAGES = ["scikit-learn"]
 FILES = {"books": "books", "DVD": "dvd", "kitchen": "kitchen_housewares"}
 NAMES = ("five stars", *FILES)
 KINDS = {
-    "constant": PolarityScorer(kind="constant", n_jobs=1),
     "pairwise SVM": PolarityScorer(kind="pairwise", n_jobs=1),
     "least squares": PolarityScorer(kind="least-squares", n_jobs=1),
     "SVR linear": PolarityScorer(kind="svr", kernel="linear", n_jobs=1),
     "SVR quadratic": PolarityScorer(kind="svr", n_jobs=1),
     "ordinal": PolarityScorer(kind="ordinal", n_jobs=1),
 }
+ROWS = ("constant", *KINDS)
 PAIR = {name: KINDS[name] for name in ("pairwise SVM", "SVR quadratic")}
 SHUFFLES = 3
 _options: list[Options] = []
@@ -109,12 +110,12 @@ def appendix() -> str:
     """Squared errors over the shuffles, as tables."""
     options = _options[0]
     names = NAMES[:1] if options.quick else NAMES
-    lines = ["squared error (accuracy), 10 folds, mean of 3 shuffles", "set | " + " | ".join(KINDS)]
+    lines = ["squared error (accuracy), 10 folds, mean of 3 shuffles", "set | " + " | ".join(ROWS)]
     for name in names:
         cells = [f"{mse:.3f} ({accuracy:.3f})" for mse, accuracy in _within(options, name).values()]
         lines.append(f"{name} | " + " | ".join(cells))
     if not options.quick:
-        lines += ["", "trained on -> tested on | " + " | ".join(KINDS)]
+        lines += ["", "trained on -> tested on | " + " | ".join(ROWS)]
         for source in FILES:
             for target in FILES:
                 if source != target:
@@ -284,11 +285,13 @@ def _streamed_quality(options: Options) -> str:
 
 @cache
 def _within(options: Options, name: str) -> dict[str, tuple[float, float]]:
-    figures: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
+    figures: dict[str, list[tuple[float, float]]] = {kind: [] for kind in ROWS}
     for seed in range(SHUFFLES):
         reviews = _reviews(options, name, seed)
-        result = cross_validate(reviews.texts, reviews.scores, KINDS, scale=reviews.scale, random_state=seed)
-        for kind in KINDS:
+        result = add_baselines(
+            cross_validate(reviews.texts, reviews.scores, KINDS, scale=reviews.scale, random_state=seed)
+        )
+        for kind in ROWS:
             one = result.evaluation(kind)
             figures[kind].append((one.mse, one.accuracy or 0.0))
     return {
@@ -299,9 +302,9 @@ def _within(options: Options, name: str) -> dict[str, tuple[float, float]]:
 
 @cache
 def _across(options: Options, source: str, target: str) -> dict[str, float]:
-    errors: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    errors: dict[str, list[float]] = {kind: [] for kind in ROWS}
     for seed in range(SHUFFLES):
-        result = transfer(_reviews(options, source, seed), _reviews(options, target, seed), KINDS)
-        for kind in KINDS:
+        result = add_baselines(transfer(_reviews(options, source, seed), _reviews(options, target, seed), KINDS))
+        for kind in ROWS:
             errors[kind].append(result.evaluation(kind).mse)
     return {kind: float(np.mean(some)) for kind, some in errors.items()}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from papers.polarity.baselines import BASELINES, add_baselines
 from textmill import plot
 from textmill.errors import DataError
 from textmill.model import check_range
@@ -104,8 +105,8 @@ def draw_curves(curves: Mapping[str, Sequence[CurvePoint]]) -> Figure:
 # each sets the same names, and all others are those of the scorer that was asked for, the paper's by default.
 TABLES: dict[str, dict[str, dict[str, Any]]] = {
     "learners": {
-        "constant": {"kind": "constant", "kernel": None},
-        "random": {"kind": "random", "kernel": None},
+        "constant": {"baseline": "constant"},
+        "random": {"baseline": "random"},
         "pairwise SVM": {"kind": "pairwise", "kernel": None},
         "pairwise SVM, mean": {"kind": "pairwise-mean", "kernel": None},
         "least squares": {"kind": "least-squares", "kernel": None},
@@ -184,7 +185,7 @@ def compare(
         else:
             other = on.take(balance(on.scores, random_state=seed)) if balanced else on
             result = transfer(part, other, distinct, n_jobs=n_jobs)
-        runs.append(result)
+        runs.append(add_baselines(result, random_state=seed))
     return Rows(list(_rows(tables, scorers, runs)), ComparisonRow)
 
 
@@ -209,24 +210,27 @@ def transfer(
 
 
 def _tabled(tables: Sequence[str], base: PolarityScorer) -> dict[tuple[str, str], PolarityScorer]:
-    """The scorer of each row of the tables: `base` with what the row changes."""
+    """The scorer of each row of the tables that reads: `base` with what the row changes."""
     scorers = {}
     for table in tables:
         if table not in TABLES:
             raise DataError(f"there is no table '{table}'; there are {', '.join(TABLES)}")
         for name, changes in TABLES[table].items():
-            scorers[table, name] = _changed(base, dict(changes))
+            if "baseline" not in changes:
+                scorers[table, name] = _changed(base, dict(changes))
     return scorers
 
 
 def _rows(
     tables: Sequence[str], scorers: Mapping[tuple[str, str], PolarityScorer], runs: list[CrossValidated]
 ) -> Iterator[ComparisonRow]:
-    keys = {repr(scorer) for scorer in scorers.values()}
+    keys = {*BASELINES, *map(repr, scorers.values())}
     figures = {key: [run.evaluation(key) for run in runs] for key in keys}
     errors = {key: np.concatenate([(run.predicted[key] - run.gold) ** 2 for run in runs]) for key in keys}
     for table in tables:
-        own = {name: repr(scorers[table, name]) for name in TABLES[table]}
+        own = {
+            name: str(changes.get("baseline") or repr(scorers[table, name])) for name, changes in TABLES[table].items()
+        }
         best = min(own.values(), key=lambda key: float(errors[key].mean()))
         for name, key in own.items():
             mse = [one.mse for one in figures[key]]

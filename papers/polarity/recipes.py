@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from papers._shared.recipe import Recipe, Rows, figure
+from papers.polarity.baselines import add_baselines
 from papers.polarity.experiments import TABLES, compare, learning_curve, transfer
 from papers.polarity.human import evaluate_annotator
 from papers.polarity.statistics import describe
@@ -69,8 +70,8 @@ def curve(data: Path | None, quick: bool) -> Rows:
 def domains(data: Path | None, quick: bool) -> Rows:
     rows = []
     for source, target in zip(DOMAINS, (*DOMAINS[1:], DOMAINS[0]), strict=True):
-        scorers = {kind: PolarityScorer(kind=kind) for kind in KINDS}
-        result = transfer(reviews(data, quick, source), reviews(data, quick, target), scorers)
+        scorers = {kind: PolarityScorer(kind=kind) for kind in KINDS[1:]}
+        result = add_baselines(transfer(reviews(data, quick, source), reviews(data, quick, target), scorers))
         rows.append({"domains": f"{source}, {target}", **{kind: result.evaluation(kind).mse for kind in KINDS}})
     return rows
 

@@ -1,12 +1,13 @@
-"""The two annotators of the paper."""
+"""The two annotators of the paper, and scorers that do not read."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from papers.polarity.baselines import BASELINES, baseline_scores
 from papers.polarity.human import evaluate_annotator
-from textmill.tasks.polarity import Scale
+from textmill.tasks.polarity import Scale, evaluate_scores
 
 STARS = Scale(1, 5)
 
@@ -66,3 +67,11 @@ def test_annotators_have_the_figures_of_their_matrices(
     assert np.asarray(result.confusion.table).sum(axis=0).tolist() == totals
     assert result.table() == matrix
     assert {name: result.figures()[name] for name in figures} == pytest.approx(figures, abs=1e-4)
+
+
+def test_baselines_on_even_scores() -> None:
+    gold = np.tile(np.arange(1.0, 6.0), 40_000)
+    constant, random = (baseline_scores(name, len(gold), STARS) for name in BASELINES)
+    assert evaluate_scores(gold, constant, STARS).mse == 2.0
+    assert ((random - gold) ** 2).mean() == pytest.approx(4.0, abs=0.05)
+    assert set(random) == {1.0, 2.0, 3.0, 4.0, 5.0}

@@ -116,7 +116,6 @@ EXAMPLES: dict[str, Callable[[], Model]] = {
     "corrector": lambda: tasks.SpellingCorrector(min_count=1).fit(TEXTS),
     "similar": lambda: tasks.SimilarDocuments(model=text_vectors()).fit(TEXTS),
     "coherence": lambda: tasks.CoherenceDetector(n_topics=3, max_iter=5).fit(tasks.coherence.sample_pages(110)),
-    "baseline": lambda: tasks.BaselineScorer(method="mean").fit(TEXTS, [1, 5, 1, 5, 2, 4]),
     "review-features": lambda: tasks.ReviewFeatures(families=["unigram", "bigram"]),
     "pronunciation": lambda: tasks.PronunciationModel(context=1).fit(["tax", "axe", "at"], ["t a k s", "a k s", "a t"]),
     "polarity": lambda: tasks.PolarityScorer().fit(TEXTS, [1, 5, 1, 5, 1, 5]),

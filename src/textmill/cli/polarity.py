@@ -43,7 +43,7 @@ class Learning:
     kind: Annotated[
         str,
         typer.Option(
-            help="Kind of scorer: ordinal, svr, pairwise, pairwise-mean, least-squares, constant, mean or random; auto "
+            help="Kind of scorer: ordinal, svr, pairwise, pairwise-mean or least-squares; auto "
             "is ordinal where scores are few and whole, else svr."
         ),
     ] = "auto"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from textmill.tasks.fluency import FluencyModel
     from textmill.tasks.language import LanguageCounts, LanguageIdentifier, LanguageSegmenter
     from textmill.tasks.normalization import Normalizer
-    from textmill.tasks.polarity import BaselineScorer, PolarityScorer, ReviewFeatures
+    from textmill.tasks.polarity import PolarityScorer, ReviewFeatures
     from textmill.tasks.pronunciation import PronunciationModel
     from textmill.tasks.readability import LanguageResources, LevelLearner, LevelModels, ReadabilityGrader
     from textmill.tasks.segmentation import Chunker, TopicSegmenter
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from textmill.tasks.voicemail import VoicemailExtractor
 
 __all__ = [
-    "BaselineScorer",
     "Chunker",
     "CoherenceDetector",
     "Collection",
@@ -82,7 +81,7 @@ __getattr__, __dir__ = deferred(
         "fluency": "FluencyModel",
         "language": "LanguageCounts LanguageIdentifier LanguageSegmenter",
         "normalization": "Normalizer",
-        "polarity": "BaselineScorer PolarityScorer ReviewFeatures",
+        "polarity": "PolarityScorer ReviewFeatures",
         "segmentation": "Chunker TopicSegmenter",
         "pronunciation": "PronunciationModel",
         "readability": "LanguageResources LevelLearner LevelModels ReadabilityGrader",

@@ -4,7 +4,6 @@ scale         lowest to highest score, named scores, neutral
 reviews       reading, balancing and describing reviews with scores
 features      words, n-grams, words near a target, words under a negation
 scorer        PolarityScorer: trained on reviews, scores new ones
-baselines     scorers that do not read
 evaluation    squared errors, agreement, the binary question, pictures
 protocol      cross-validation, comparison tables, learning curves
 explanation   phrases that move a score
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING
 from textmill.deferral import deferred
 
 if TYPE_CHECKING:
-    from textmill.tasks.polarity.baselines import BaselineScorer
     from textmill.tasks.polarity.evaluation import (
         PolarityEvaluation,
         density_grid,
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from textmill.tasks.polarity.scorer import PolarityScorer, ReviewScores, UnfamiliarText
 
 __all__ = [
-    "BaselineScorer",
     "CrossValidated",
     "FeaturePart",
     "FeaturePolarity",
@@ -65,7 +62,6 @@ __all__ = [
 __getattr__, __dir__ = deferred(
     __name__,
     {
-        "baselines": "BaselineScorer",
         "evaluation": "PolarityEvaluation density_grid draw_confusion draw_density evaluate_scores",
         "explanation": "FeaturePart FeaturePolarity explain_review feature_polarities",
         "features": "ReviewFeatures porter_stem",

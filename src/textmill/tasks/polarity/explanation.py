@@ -28,7 +28,6 @@ from textmill.model import check_choice, check_fitted, check_range
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.tables import Rows
-from textmill.tasks.polarity.baselines import BaselineScorer
 from textmill.tasks.polarity.features import FAMILIES, family_of
 from textmill.tasks.polarity.scorer import PolarityScorer, check_scores, targets_of
 
@@ -203,7 +202,7 @@ def _parts(scorer: PolarityScorer, row: Any) -> Floats:
 
 
 def _refuse(scorer: PolarityScorer) -> None:
-    if isinstance(scorer.learner_, PairwiseSVM | BaselineScorer):
+    if isinstance(scorer.learner_, PairwiseSVM):
         raise DataError(
             f"a scorer of kind '{scorer.kind_}' has no weights to show; train 'svr', 'least-squares' or 'ordinal'"
         )

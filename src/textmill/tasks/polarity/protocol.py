@@ -39,11 +39,10 @@ from textmill.linear import (
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.selection import deal_folds
-from textmill.tasks.polarity.baselines import BASELINES
 from textmill.tasks.polarity.evaluation import PolarityEvaluation, evaluate_scores
 from textmill.tasks.polarity.features import ReviewFeatures, families_of, of_family_length
 from textmill.tasks.polarity.scale import Scale
-from textmill.tasks.polarity.scorer import PolarityScorer, check_scores, choose_l2, kind_for, make_learner, targets_of
+from textmill.tasks.polarity.scorer import PolarityScorer, check_scores, choose_l2, kind_for, targets_of
 
 if TYPE_CHECKING:
     pass
@@ -191,9 +190,6 @@ def _fitted_scores(
     """Predictions and whole scores of the test reviews."""
     values = gold[train]
     kind = kind_for(scorer, values)
-    if kind in BASELINES:
-        raw = make_learner(scorer, scale, None, values).fit(values, values).predict(test)
-        return raw, scale.round(raw)
     if kind == "ordinal":
         rows = fold.vectors()
         labels = targets_of("ordinal", values)

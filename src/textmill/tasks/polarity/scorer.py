@@ -10,7 +10,6 @@
 | least-squares | linear regression of minimum norm | a number |
 | ordinal | logistic regression over the scores, penalty by cross-validation | a probability for each score |
 | auto | ordinal for up to 20 whole scores with 3 reviews each, else svr | |
-| constant, mean, random | baselines | the neutral score, the mean of training, any score |
 
 The ordinal scorer serves two criteria with one model: the mean of its distribution has the least expected squared
 error, the mode the highest expected accuracy. TF-IDF is n log(N / df) by the documents of training; a feature that
@@ -39,7 +38,6 @@ from textmill.linear import LeastSquares, LogisticRegression, PairwiseSVM, Suppo
 from textmill.model import Model, Regressor, StringTable, check_choice, check_fitted, check_range
 from textmill.model.file import Saved
 from textmill.tables import Table
-from textmill.tasks.polarity.baselines import BASELINES, BaselineScorer
 from textmill.tasks.polarity.features import ReviewFeatures, families_of, of_family_length
 from textmill.tasks.polarity.reviews import balance
 from textmill.tasks.polarity.scale import Scale
@@ -59,7 +57,7 @@ __all__ = [
     "targets_of",
 ]
 
-KINDS = ("auto", "svr", "pairwise", "pairwise-mean", "least-squares", "ordinal", *BASELINES)
+KINDS = ("auto", "svr", "pairwise", "pairwise-mean", "least-squares", "ordinal")
 WEIGHTINGS = {"binary": "bnc", "tf": "nnc", "tf-idf": "ntc"}
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 FEW_SCORES, FEW_REVIEWS = 20, 3  # up to so many scores, with at least so many reviews each, "auto" is ordinal
@@ -103,8 +101,7 @@ class PolarityScorer(Regressor, Model):
     """Give reviews a score.
 
     Parameters:
-        kind: "auto", "svr", "pairwise", "pairwise-mean", "least-squares", "ordinal", or a baseline: "constant", "mean",
-            "random".
+        kind: "auto", "svr", "pairwise", "pairwise-mean", "least-squares" or "ordinal".
         features: How texts become features; None for `ReviewFeatures()`, the words.
         weighting: "tf-idf", "tf" or "binary"; rows have length 1 in each.
         normalize: What gets length 1 first: the "union" of all families, or each "family" apart.
@@ -156,7 +153,7 @@ class PolarityScorer(Regressor, Model):
         "features": "tasks.ReviewFeatures",
         "vectorizer_": "vectors.TextVectorizer",
         "learner_": "linear.SupportVectorRegression | linear.PairwiseSVM | linear.LeastSquares | "
-        "linear.LogisticRegression | tasks.BaselineScorer",
+        "linear.LogisticRegression",
     }
 
     vectorizer_: TextVectorizer
@@ -228,7 +225,7 @@ class PolarityScorer(Regressor, Model):
         X = vectorizer.fit_transform(reviews)
         if self.normalize == "family":
             X = of_family_length(X, families_of([str(name) for name in vectorizer.terms_]))
-        if not X.nnz and kind not in BASELINES:
+        if not X.nnz:
             raise DataError("no review has a feature that tells it from others; pass more reviews, or smaller min_df")
         learner = make_learner(self, scale, X, values)
         self.learner_ = learner.fit(X, targets_of(kind, values))
@@ -286,7 +283,7 @@ class PolarityScorer(Regressor, Model):
         rows = self._normalized(self.vectorizer_.weighting_.transform(counts))
         n_features = np.diff(counts.indptr).astype(np.int64)
         total = int(counts.sum()) + bags.unknown
-        if total >= _FEW and bags.unknown > _UNFAMILIAR * total and self.kind_ not in BASELINES:
+        if total >= _FEW and bags.unknown > _UNFAMILIAR * total:
             share = 100 * bags.unknown / total
             warn_caller(
                 f"{share:.0f} % of the features of these reviews were never seen in training; are they in the language "
@@ -404,7 +401,7 @@ class PolarityScorer(Regressor, Model):
         for row, score in enumerate(values.tolist()):
             if not scale.low <= score <= scale.high:
                 raise DataError(f"the score {score:g} in row {row} is outside of the scale, {scale}")
-        if len(np.unique(values)) < 2 and self.kind not in BASELINES:
+        if len(np.unique(values)) < 2:
             raise DataError(f"all reviews have the score {values[0]:g}; pass reviews of at least 2 different scores")
         return scale
 
@@ -472,8 +469,6 @@ def targets_of(kind: str, values: Floats) -> Any:
 def make_learner(scorer: PolarityScorer, scale: Scale, X: Any, values: Floats) -> Any:
     """The learner that a scorer asks for, not fitted; the penalty of ordinal is chosen on X and the scores."""
     kind = kind_for(scorer, values)
-    if kind in BASELINES:
-        return BaselineScorer(method=kind, low=scale.low, high=scale.high, random_state=scorer.random_state)
     if kind == "least-squares":
         return LeastSquares(n_jobs=scorer.n_jobs)
     if kind == "ordinal":
