@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from textmill.errors import DataError
-from textmill.strings import CustomFeatures, Ngrams, Words, parse_measure
+from textmill.strings import CustomFeatures, Ngrams, Sounds, Words, latin_letters, normalizer_of, parse_measure
 from textmill.strings.features import checked_names
 
 
@@ -39,3 +39,27 @@ def test_strings_are_checked_with_their_position() -> None:
 def test_features_of_yours_must_be_strings() -> None:
     with pytest.raises(DataError, match="features 'sizes' gave 2 for 'ab'"):
         CustomFeatures("sizes", lambda text: [len(text)])("ab")  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("code", "one", "two", "other"),
+    [
+        ("soundex", "Robert", "Rupert", "Rubin"),
+        ("metaphone", "Smith", "Smyth", "Jones"),
+        ("nysiis", "Brian", "Brien", "Bob"),
+    ],
+)
+def test_words_that_sound_alike_share_a_code(code: str, one: str, two: str, other: str) -> None:
+    pytest.importorskip("jellyfish")
+    features = Sounds(code)
+    assert features(f"{one}, Ann") == features(f"{two} Ann") != features(f"{other} Ann")
+    assert len(features(f"{one}, Ann")) == 2
+    measure = parse_measure(f"cosine({code})")
+    assert (str(measure), parse_measure(str(measure))) == (f"cosine({code})", measure)
+    assert measure.fit([one]).pairs([one, one], [two, other]).round(6).tolist() == [1.0, 0.0]
+
+
+def test_letters_of_other_scripts_become_latin_ones() -> None:
+    pytest.importorskip("anyascii")
+    assert latin_letters("Гагарин & Müller, Ελένη 12") == "Gagarin & Müller, Eleni 12"
+    assert normalizer_of(["latin", "case"])("МОСКВА") == normalizer_of("case")("Moskva")  # type: ignore[misc]

@@ -38,8 +38,8 @@ _Encoding = Annotated[str, typer.Option(help="Encoding of the input.")]
 _Normalize = Annotated[
     list[str] | None,
     typer.Option(
-        help="What to ignore: case, accents, punctuation, titles, legal-forms, or apply nfkc; repeat it for more. "
-        "Default: case and accents; none compares names as they are."
+        help="What to ignore: case, accents, punctuation, titles, legal-forms, or apply nfkc or latin (letters); "
+        "repeat it for more. Default: case and accents; none compares names as they are."
     ),
 ]
 _MinCount = Annotated[int, typer.Option(help="Leave out names with a smaller count.")]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from textmill.strings.combined import CustomMeasure, Maximum, Mean, Power
     from textmill.strings.compatible import PySoftTfIdf
     from textmill.strings.contexts import Context
-    from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Words, checked_names
+    from textmill.strings.features import Characters, CustomFeatures, Features, Ngrams, Sounds, Words, checked_names
     from textmill.strings.language import FEATURES, MEASURES, parse_measure
     from textmill.strings.matcher import DEFAULT_MEASURE, Clusters, Matcher, Neighbor
     from textmill.strings.matching import one_to_one
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         TITLES,
         Normalize,
         Normalizer,
+        latin_letters,
         normalizer_of,
         places_in,
     )
@@ -105,12 +106,14 @@ __all__ = [
     "Prepared",
     "PySoftTfIdf",
     "SoftTfIdf",
+    "Sounds",
     "TfIdf",
     "Words",
     "best_alignments",
     "canonical_names",
     "checked_names",
     "cluster_pairs",
+    "latin_letters",
     "normalizer_of",
     "one_to_one",
     "parse_measure",
@@ -130,12 +133,13 @@ __getattr__, __dir__ = deferred(
         "combined": "CustomMeasure Maximum Mean Power",
         "compatible": "PySoftTfIdf",
         "contexts": "Context",
-        "features": "Characters CustomFeatures Features Ngrams Words checked_names",
+        "features": "Characters CustomFeatures Features Ngrams Sounds Words checked_names",
         "language": "FEATURES MEASURES parse_measure",
         "matcher": "DEFAULT_MEASURE Clusters Matcher Neighbor",
         "matching": "one_to_one",
         "measure": "Fitted Measure",
-        "normalize": "DEFAULT_STEPS LEGAL_FORMS Normalize Normalizer STEPS TITLES normalizer_of places_in",
+        "normalize": "DEFAULT_STEPS LEGAL_FORMS Normalize Normalizer STEPS TITLES latin_letters normalizer_of "
+        "places_in",
         "optima": "best_alignments",
         "pairs": "Pairs",
         "scored_join": "Prepared",

@@ -34,6 +34,7 @@ __all__ = [
     "Expression",
     "Features",
     "Ngrams",
+    "Sounds",
     "Symbols",
     "Words",
     "checked_names",
@@ -184,6 +185,31 @@ class Ngrams(Features):
         if self.pad and n > 1:
             text = f"^{text}$"
         return [text[i : i + n] for i in range(len(text) - n + 1)] or [text]
+
+
+@dataclass(frozen=True)
+class Sounds(Features):
+    """How each word sounds in English, as a code: soundex, metaphone or nysiis, by the package jellyfish.
+
+    >>> Sounds("soundex")("Smith"), Sounds("soundex")("Smyth")
+    (['S530'], ['S530'])
+    """
+
+    code: str = "soundex"
+    name: ClassVar[str] = "sounds"
+
+    def __post_init__(self) -> None:
+        check_choice("code", self.code, ["soundex", "metaphone", "nysiis"])
+
+    def __str__(self) -> str:
+        return self.code
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the codes of the words in order."""
+        import jellyfish
+
+        encode = getattr(jellyfish, self.code)
+        return [code for code in map(encode, Words()(text)) if code]
 
 
 @dataclass(frozen=True)

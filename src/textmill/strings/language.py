@@ -16,7 +16,7 @@ from typing import Any
 
 from textmill.errors import DataError
 from textmill.strings import adaptive, bags, characters, combined, compatible, contexts, second_level
-from textmill.strings.features import Characters, Features, Ngrams, Words, quoted
+from textmill.strings.features import Characters, Features, Ngrams, Sounds, Words, quoted
 from textmill.strings.measure import Measure
 
 __all__ = ["FEATURES", "MEASURES", "parse_measure"]
@@ -30,7 +30,10 @@ _CLASSES: dict[str, type[Measure]] = {
 _FEATURES: dict[str, Callable[..., Features]] = {
     "bigrams": lambda **options: Ngrams(n=2, **options),
     "characters": Characters,
+    "metaphone": lambda: Sounds("metaphone"),
     "ngrams": Ngrams,
+    "nysiis": lambda: Sounds("nysiis"),
+    "soundex": lambda: Sounds("soundex"),
     "trigrams": lambda **options: Ngrams(n=3, **options),
     "words": Words,
 }

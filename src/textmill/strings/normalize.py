@@ -19,11 +19,21 @@ from typing import TypeAlias
 
 from textmill.errors import DataError
 
-__all__ = ["DEFAULT_STEPS", "LEGAL_FORMS", "STEPS", "TITLES", "Normalize", "Normalizer", "normalizer_of", "places_in"]
+__all__ = [
+    "DEFAULT_STEPS",
+    "LEGAL_FORMS",
+    "STEPS",
+    "TITLES",
+    "Normalize",
+    "Normalizer",
+    "latin_letters",
+    "normalizer_of",
+    "places_in",
+]
 
 Normalize: TypeAlias = Callable[[str], str] | Collection[str] | None  # a function, names of steps, or nothing
 
-STEPS = ("accents", "case", "legal-forms", "nfkc", "punctuation", "titles")
+STEPS = ("accents", "case", "latin", "legal-forms", "nfkc", "punctuation", "titles")
 DEFAULT_STEPS = ("case", "accents")
 
 TITLES = frozenset(
@@ -117,7 +127,24 @@ def normalizer_of(normalize: Normalize) -> Callable[[str], str] | None:
         punctuation="punctuation" in steps,
         titles="titles" in steps,
         legal_forms="legal-forms" in steps,
+        transliterate=latin_letters if "latin" in steps else None,
     )
+
+
+def latin_letters(text: str) -> str:
+    """The letters of other scripts in Latin ones, by the table of the package anyascii; Latin letters stay.
+
+    >>> latin_letters("Гагарин, Müller")
+    'Gagarin, Müller'
+    """
+    if text.isascii():
+        return text
+    from anyascii import anyascii
+
+    letters = {
+        c: anyascii(c) for c in set(text) if c.isalpha() and not unicodedata.name(c, "LATIN").startswith("LATIN")
+    }
+    return "".join(letters.get(c, c) for c in text)
 
 
 def places_in(original: str, normalized: str) -> list[int]:

@@ -6,7 +6,8 @@ A field names a column, a measure for it (see `strings.parse_measure`; by defaul
 measures where weights are learned) and its weight in the mean of measures. A value that is None, empty or blank is
 missing, and so is one without a letter or a digit: "-", "n/a" is not.
 
-Values are compared in a plain form: NFKC, case folded, without accents, everything that is no letter or digit a blank.
+Values are compared in a plain form: NFKC, Latin letters for those of other scripts, case folded, without accents,
+everything that is no letter or digit a blank.
 Cost: one pass.
 """
 
@@ -25,7 +26,7 @@ from textmill.corpus import read_records
 from textmill.corpus.readers import BadRecords
 from textmill.errors import DataError
 from textmill.model import check_range
-from textmill.strings import Normalizer, parse_measure
+from textmill.strings import Normalizer, latin_letters, parse_measure
 from textmill.tasks.names.collection import NameList, read_names
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Field", "RecordList", "numbered_values", "parse_field", "plain_form", "read_record_list"]
 
 _WORDS = re.compile(r"[^\W_]+")
-_PLAIN = Normalizer(form="NFKC", case=True, accents=True)
+_PLAIN = Normalizer(form="NFKC", transliterate=latin_letters, case=True, accents=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ def plain_form(value: str) -> str:
 
     >>> plain_form("Dr. Jean-Luc MÜLLER, 310/475-9807")
     'dr jean luc muller 310 475 9807'
+    >>> plain_form("Юрий Гагарин")
+    'yuriy gagarin'
     """
     return " ".join(_WORDS.findall(_PLAIN(value)))
 
