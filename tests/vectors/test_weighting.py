@@ -435,3 +435,20 @@ def test_the_kernel_believes_nothing() -> None:
             native.weigh(**(good | wrong))
     with pytest.raises(TypeError):
         native.weigh(**(good | {"out_values": np.zeros(1, np.int32)}))
+
+
+@pytest.mark.parametrize("letters", ["nfc", "bfc", "afc", "nnc", "nfn"])
+def test_schemes_of_gensim_are_those_of_the_page_on_migration(letters: str) -> None:
+    from gensim.models import TfidfModel
+
+    X = np.random.default_rng(3).poisson(0.8, (12, 9))
+    X[:, 0] = 0
+    X[0, 0] = 2
+    theirs = TfidfModel([[(j, int(c)) for j, c in enumerate(row) if c] for row in X], smartirs=letters)
+    expected = np.zeros(X.shape)
+    for i, row in enumerate(X):
+        for j, value in theirs[[(j, int(c)) for j, c in enumerate(row) if c]]:
+            expected[i, j] = value
+    scheme = letters.replace("f", "t")
+    ours = Weighting(scheme=scheme, idf="n/d", **({} if scheme.endswith("c") else {"log_base": 2})).fit_transform(X)
+    assert ours.toarray() == pytest.approx(expected, abs=1e-9)
