@@ -11,7 +11,7 @@ import typer
 from textmill.cli._options import Cluster, Jobs, JsonLines, Seed, answers
 from textmill.cli._outputs import further_output, output_option
 from textmill.cli._reading import Reading, with_options
-from textmill.cli._similar_collections import Documents, open_library
+from textmill.cli._similar_collections import NO_PAIR, Documents, open_library
 from textmill.cli._tables import Printed
 
 __all__ = ["app"]
@@ -79,7 +79,7 @@ def duplicates(
     pairs = near_duplicates(library, threshold=threshold, method=method)
     if report is not None:
         write_duplicates(library, pairs, report)
-    printed = Printed({"score": ".4f", "left": "", "right": ""}, json=json)
+    printed = Printed({"score": ".4f", "left": "", "right": ""}, json=json, nothing=NO_PAIR)
     for pair in pairs:
         printed.row(**pair._asdict())
 

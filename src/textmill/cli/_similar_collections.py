@@ -16,7 +16,9 @@ from textmill.cli._reading import Reading, with_options
 from textmill.cli._tables import Printed
 from textmill.cli._topic_options import is_bags
 
-__all__ = ["Documents", "app", "is_collection", "open_library", "show_matches"]
+__all__ = ["NO_PAIR", "Documents", "app", "is_collection", "open_library", "show_matches"]
+
+NO_PAIR = "no two documents are that similar; pass a --threshold that lets more through"
 
 app = typer.Typer()
 

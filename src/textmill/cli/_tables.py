@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import typer
 
 from textmill.cli._json import json_line
 
-__all__ = ["Printed", "forget_headers", "print_headers"]
+__all__ = ["Printed", "forget_headers", "print_headers", "warn_of_nothing"]
 
 _waiting: list[Printed] = []  # tables without a row, at most one
 
@@ -19,20 +20,30 @@ class Printed:
 
     JSON lines hold the values themselves. Missing values are "-" in text; tabs and line ends become blanks. The header
     waits for the first row, or for the end of a command without an error: a result that is not there has no header.
+    A table that ends without a row is a warning, which says `nothing`: what was not found, and what to try.
     """
 
-    def __init__(self, columns: Mapping[str, str], *, json: bool = False) -> None:
+    def __init__(
+        self, columns: Mapping[str, str], *, json: bool = False, nothing: str = "nothing was found to list"
+    ) -> None:
         self._columns = columns
         self._json = json
+        self._nothing = nothing
         print_headers()
-        if not json:
-            _waiting.append(self)
+        _waiting.append(self)
 
     def header(self) -> None:
         """Print the header if it was not printed yet: for commands that go on with a line that is no row."""
         if self in _waiting:
             _waiting.remove(self)
-            typer.echo("\t".join(self._columns))
+            if not self._json:
+                typer.echo("\t".join(self._columns))
+
+    def end(self) -> None:
+        """The header of a table that has no rows and will have none, and a warning that it has none."""
+        if self in _waiting:
+            self.header()
+            warn_of_nothing(self._nothing)
 
     def row(self, **values: Any) -> None:
         """Print one row: a value for each column, by name."""
@@ -46,7 +57,12 @@ class Printed:
 def print_headers() -> None:
     """Print the header of a table that has no rows and will have none."""
     for table in [*_waiting]:
-        table.header()
+        table.end()
+
+
+def warn_of_nothing(message: str) -> None:
+    """Say on stderr that a command has found nothing, and what to try."""
+    warnings.warn(message, stacklevel=2)
 
 
 def forget_headers() -> None:

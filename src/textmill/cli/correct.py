@@ -13,6 +13,7 @@ from textmill.cli._lm_options import Sources
 from textmill.cli._options import Jobs, JsonLines, Seed, TextField, answers
 from textmill.cli._outputs import output_option
 from textmill.cli._reading import Reading, with_options
+from textmill.cli._tables import warn_of_nothing
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -78,14 +79,17 @@ def apply_model(
 
     corrector = load(model, expect=SpellingCorrector).set_params(n_jobs=jobs)
     lines = track(read_lines(source, text_field), "correcting", unit="lines")
+    changed = False
     with writer(output) as out:
         while documents := list(islice(lines, 2000)):
             texts = [document.text for document in documents]
             if not json:
                 for document, text in zip(documents, corrector.predict(texts), strict=True):
+                    changed = changed or text != document.text
                     out.write(f"{text}\n" if document.plain else record_line(document, **{text_field or "text": text}))
                 continue
             for document, changes in zip(documents, corrector.corrections(texts), strict=True):
+                changed = changed or bool(changes)
                 rows = [
                     {
                         "start": change.start,
@@ -97,6 +101,8 @@ def apply_model(
                     for change in changes
                 ]
                 out.write(record_line(document, corrections=rows))
+    if not changed:
+        warn_of_nothing("no word was changed; `textmill correct suggest MODEL WORD` shows what a word might be")
 
 
 @app.command()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textmill.tasks.names import Evaluation, Gold, Linked, MatchCounts, NameList
 
 from textmill.cli._reading import with_options
-from textmill.cli._tables import Printed
+from textmill.cli._tables import Printed, warn_of_nothing
 
 _THRESHOLD = 0.6  # of measures
 
@@ -63,6 +63,9 @@ _Threshold = Annotated[
 
 
 _Best = Annotated[int | None, typer.Option("-k", help="Keep only this many best matches of each name.")]
+
+
+_NO_PAIR = "no two names are that similar; pass a lower --threshold, or another measure"
 
 
 @dataclass(frozen=True)
@@ -423,6 +426,8 @@ def _linked(linked: Linked, records: str) -> None:
     typer.echo(f"{records}, {compared}, {counted(linked.pairs, 'pairs')}{groups}", err=True)
     for note in (*linked.blocking.notes, *linked.notes):
         typer.echo(note, err=True)
+    if not linked.pairs:
+        warn_of_nothing(_NO_PAIR)
 
 
 def _steps(normalize: list[str] | None) -> list[str]:
@@ -435,3 +440,5 @@ def _steps(normalize: list[str] | None) -> list[str]:
 def _tell(line: str, counts: MatchCounts) -> None:
     """What was found and, where the measure adapted to the list, what it has become."""
     typer.echo(line + (f"\n{counts.reason}" if counts.reason else ""), err=True)
+    if not counts.pairs:
+        warn_of_nothing(_NO_PAIR)

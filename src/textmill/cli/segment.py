@@ -13,7 +13,7 @@ from textmill.cli._json import json_line
 from textmill.cli._options import Jobs, JsonLines
 from textmill.cli._outputs import figure_option, further_output, output_option
 from textmill.cli._reading import Reading, with_options
-from textmill.cli._tables import Printed
+from textmill.cli._tables import Printed, warn_of_nothing
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -106,6 +106,7 @@ def text(
             for string in task.segment_stream(segmenter, track(pieces, "segmenting", unit="lines"), **limits):
                 out.write(json_line({"text": string}) + "\n")
             return
+        whole = number = 0  # texts without a boundary, and all
         names, strings = _apart(track(_texts(sources, reading), "segmenting", unit="texts"))
         for i, cut in enumerate(segmenter.iterate(strings, n_jobs=jobs, n_segments=segments, **limits)):
             name = names.popleft()
@@ -114,6 +115,10 @@ def text(
                 if to in _HEADERS:  # not before the first text could be read
                     out.write(_HEADERS[to] + "\n")
             out.writelines(_forms(cut, name, to, gaps))
+            number, whole = i + 1, whole + (len(cut) == 1)
+    if whole:
+        texts = "the text" if number == 1 else f"{whole} of {number} texts"
+        warn_of_nothing(f"no change of topic found in {texts}; pass --segments N, or --method probability")
 
 
 @app.command()

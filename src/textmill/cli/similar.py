@@ -12,7 +12,7 @@ from textmill.cli._options import Jobs, JsonLines, answers
 from textmill.cli._outputs import check_output, output_option
 from textmill.cli._reading import Reading, with_options
 from textmill.cli._similar_analysis import app as analysis
-from textmill.cli._similar_collections import Documents, is_collection, open_library, show_matches
+from textmill.cli._similar_collections import NO_PAIR, Documents, is_collection, open_library, show_matches
 from textmill.cli._similar_collections import app as collections
 from textmill.cli._similar_reviewers import app as reviewing
 from textmill.cli._similar_upkeep import app as upkeep
@@ -220,14 +220,14 @@ def pairs(
     from textmill.tasks.similarity import near_duplicates
 
     if is_collection([index]):
-        table = Printed({"score": ".4f", "left": "", "right": ""}, json=json)
+        table = Printed({"score": ".4f", "left": "", "right": ""}, json=json, nothing=NO_PAIR)
         for pair in near_duplicates(Collection.open(index), threshold=threshold):
             table.row(**pair._asdict())
         return
     similar = load(index, expect=SimilarDocuments)
     nearest = -1.0 if similar.measure == "cosine" else 1.0  # a cosine falls, a distance grows
     near = sorted(similar.pairs(threshold=threshold), key=lambda pair: nearest * pair[2])
-    table = Printed({"score": ".4f", "left": "", "right": ""}, json=json)
+    table = Printed({"score": ".4f", "left": "", "right": ""}, json=json, nothing=NO_PAIR)
     for left, right, score in near:
         table.row(left=left, right=right, score=score)
 

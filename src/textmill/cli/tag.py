@@ -24,11 +24,13 @@ from textmill.cli._options import (
 )
 from textmill.cli._outputs import figure_option, further_output, output_argument, output_option
 from textmill.cli._reading import with_options
-from textmill.cli._tables import Printed
+from textmill.cli._tables import Printed, warn_of_nothing
 from textmill.cli._tag_kinds import ModelOptions, check_kind_options
 from textmill.cli._tag_labeling import SearchOptions, certified_lines, read_tokens
 from textmill.cli._tag_options import Format, Tests, Training
 from textmill.cli._tag_tools import app as tools
+
+_NO_SPAN = "no span was found; is the text in the language of the training data, and cut and cased alike?"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 app.add_typer(tools)
@@ -554,7 +556,9 @@ def _labeled_text(tagger: Any, text: str, encoding: str, json: bool, cutting: di
     from textmill.sequence import label_text
 
     sentences = label_text(tagger, read_text(text, encoding=encoding), **cutting)
+    found = False
     for sentence in sentences:
+        found = found or bool(sentence.spans)
         if json:
             spans = [span._asdict() for span in sentence.spans]
             facts = {"begin": sentence.begin, "end": sentence.end, "text": sentence.text, "spans": spans}
@@ -562,6 +566,8 @@ def _labeled_text(tagger: Any, text: str, encoding: str, json: bool, cutting: di
         else:
             words = (sentence.text[a - sentence.begin : b - sentence.begin] for a, b in sentence.tokens)
             yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
+    if not found:
+        warn_of_nothing(_NO_SPAN)
 
 
 def _labeled_records(tagger: Any, documents: Iterable[Any], cutting: dict[str, Any]) -> Iterator[str]:
@@ -569,13 +575,17 @@ def _labeled_records(tagger: Any, documents: Iterable[Any], cutting: dict[str, A
     from textmill.progress import track
     from textmill.sequence import label_text
 
+    found = False
     for document in track(documents, "labeling", unit="records"):
-        labeled = label_text(tagger, document.text, **cutting)
+        labeled = list(label_text(tagger, document.text, **cutting))
+        found = found or any(one.spans for one in labeled)
         sentences = [
             {"begin": one.begin, "end": one.end, "text": one.text, "spans": [span._asdict() for span in one.spans]}
             for one in labeled
         ]
         yield record_line(document, sentences=sentences)
+    if not found:
+        warn_of_nothing(_NO_SPAN)
 
 
 def _warned(tagger: Any, sentences: Any) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -49,12 +50,19 @@ class TrainingTable:
 
     def __init__(self, write: Callable[[str], Any]) -> None:
         self.write = write
+        self.announced = set[int]()  # loops whose size was said
         self.iterations: dict[int, int] = {}  # by the number of the loop: the last iteration that was shown
 
     def __call__(self, progress: Any) -> None:
         """Show a step of a loop, if it is a new iteration of training."""
         shown = self.iterations.get(progress.step) == progress.done
         if progress.description != "training" or not progress.figures or shown:
+            return
+        if "objective" not in progress.figures:  # before the first iteration
+            if progress.step not in self.announced:
+                self.announced.add(progress.step)
+                features, size = (progress.figures[name] for name in ("features", "bytes"))
+                self.write(f"{features:,.0f} features; training takes at least {math.ceil(size / 1e6):,} MB")
             return
         if not self.iterations:
             self.write(" iteration      objective      active   dev error      time       cpu")

@@ -121,6 +121,10 @@ class Algorithm(Options):
             return 0.0
         return 1e-5 if l1 else 1.0
 
+    def vectors(self, l1: float) -> int:
+        """How many numbers are held for each feature: weights and gradient, and what the algorithm remembers."""
+        return 2
+
     def tuner(self) -> LBFGS:
         """The algorithm that fine-tunes what this one leaves."""
         return LBFGS(window=TUNING_WINDOW)
@@ -186,6 +190,10 @@ class LBFGS(_QuasiNewton):
 
     name: ClassVar[str] = "lbfgs"
 
+    def vectors(self, l1: float) -> int:
+        """Weights, gradient and direction, now and before, and pairs of the history."""
+        return 6 + 2 * self.memory
+
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
         """Minimize over all features, or those the objective is restricted to."""
         return self._dense(objective, start, session)
@@ -202,6 +210,10 @@ class OWLQN(_QuasiNewton):
 
     name: ClassVar[str] = "owlqn"
     default_l1: ClassVar[float] = 0.5
+
+    def vectors(self, l1: float) -> int:
+        """Those of L-BFGS, or with an L1 penalty weights and gradient: the others are of a working set."""
+        return 2 if l1 else 6 + 2 * self.memory
 
     def train(self, objective: ChainObjective, start: SparseWeights, session: Session) -> Result:
         """Minimize with the L1 penalty; without one as L-BFGS does."""

@@ -72,8 +72,8 @@ class Run:
             start("training", total=self.max_iter, unit="iterations") as step,
             interruptible(range(0), count=lambda: len(self.log)) as loop,  # the algorithms have the iterations
         ):
-            if self.log:
-                step.advance(len(self.log))
+            step.advance(len(self.log), **self._size())
+            step.figures.clear()  # said once
 
             def watch(done: Snapshot) -> bool:
                 stop = self._watch(done, step, np.add(spent, (perf_counter(), process_time())))
@@ -92,6 +92,13 @@ class Run:
             if loop.interrupted:
                 result = replace(result, reason="interrupted")
         return result
+
+    def _size(self) -> dict[str, float]:
+        """Features, and bytes of memory that training takes at least: a few numbers for each, and the sequences."""
+        objective: Any = self.objective
+        features = getattr(objective, "size", None) or objective.layout.size
+        data = getattr(getattr(objective, "problem", None), "memory", 0)
+        return {"features": float(features), "bytes": 8.0 * self.algorithm.vectors(objective.l1) * features + data}
 
     def _finite(self, result: Result) -> Result:
         """The result, or "diverged" and a warning if its last objective is not finite."""
