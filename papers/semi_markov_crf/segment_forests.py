@@ -122,11 +122,11 @@ def forest_weights(model: SemiMarkovCRF, forest: FeatureForest) -> dict[str, flo
         left, _, label = name.rpartition("|")
         at = tests.get(left)
         if at is not None:
-            weights[name] = float(model.weights_[at * Y + number[label]])
+            weights[name] = float(model.theta_[at * Y + number[label]])
             continue
         test, _, state = left.rpartition("|")
         row = len(tests) + history[test] * states + (number[state] if states > 1 else 0)
-        weights[name] = float(model.weights_[row * Y + number[label]])
+        weights[name] = float(model.theta_[row * Y + number[label]])
     return weights
 
 

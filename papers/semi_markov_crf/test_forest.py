@@ -215,7 +215,7 @@ def test_all_packings_hold_the_same_segmentations(history, recall, tmp_path):
     model = SemiMarkovCRF(history=history, max_length=3, filter="bayes" if recall else None, max_iter=10, n_jobs=1)
     model.fit(X, Y)
     data, problem = model._problem([X[0]])
-    _, log_z = problem.marginals(model.weights_, 1)
+    _, log_z = problem.marginals(model.theta_, 1)
     expected = [(score, spans) for spans, score, _ in model.predict_best(X[:1], 10)[0]]
     for packing in PACKINGS:
         forest = segment_forest(model, X[0], packing=packing)

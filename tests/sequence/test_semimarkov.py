@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import warnings
 
 import numpy as np
@@ -402,20 +403,20 @@ def test_one_token_segments_are_a_chain_of_labels():
         **exact,
     ).fit(words, tags)  # fmt: skip
     semi = SemiMarkovCRF(
-        patterns=["s:%x[b,0]", "p"], history="label", max_length=1, filter=None,
+        patterns=["s:%x[b,0]", "p"], history="label", max_length=1, filter=None, compact=False,
         **exact,
     ).fit(words, tags)  # fmt: skip
     assert semi.log_likelihood(words, tags) <= 0
     # the chain has a state of its own for the beginning, so only its other weights are the same model: compare without
     free = CRF(patterns=["u:%x[0,0]"], l1=0, **exact).fit(words, tags)
     alone = SemiMarkovCRF(
-        patterns=["s:%x[b,0]"], history="none", max_length=1, filter=None,
+        patterns=["s:%x[b,0]"], history="none", max_length=1, filter=None, compact=False,
         **exact,
     ).fit(words, tags)  # fmt: skip
     assert alone.objective_ == pytest.approx(free.objective_, rel=1e-9)
     by_name = {"B-A": 1, "B-C": 2, "O": 0}
     test = {text[-1]: i for i, text in enumerate(alone.tests_.to_list())}
-    table = alone.weights_.reshape(-1, 3)
+    table = alone.theta_.reshape(-1, 3)
     weights = free.to_weights()
     for i, text in enumerate(free.encoder_.tests_.to_list()):
         for j, name in enumerate(weights.classes):
@@ -443,8 +444,8 @@ def test_development_data_checkpoints_and_weights(tmp_path):
 
 
 def test_l1_leaves_few_weights():
-    model = small(algorithm="owlqn", l1=0.3).fit(X, Y)
-    assert 0 < np.count_nonzero(model.weights_) < len(model.weights_) / 4
+    model = small(algorithm="owlqn", l1=0.3, compact=False).fit(X, Y)
+    assert 0 < len(model.weights_) < len(model.theta_) / 4
     assert model.predict(X) == Y
 
 
@@ -676,3 +677,32 @@ def test_an_objective_of_segments_that_is_not_finite_is_no_convergence(algorithm
     assert np.isfinite(model.weights_).all()
     assert model.weights_.any()
     assert math.isfinite(model.objective_)
+
+
+def test_a_compact_model_is_small_and_says_the_same(tmp_path):
+    rng = random.Random(4)
+    names = [f"n{i}" for i in range(60)]
+    words, tags = [], []
+    for _ in range(150):
+        labels = [rng.randrange(12) for _ in range(rng.randint(1, 3))]
+        words.append([w for label in labels for w in (f"in{rng.randrange(40)}", rng.choice(names), f"is{label}")])
+        tags.append([t for label in labels for t in ("O", f"B-L{label}", "O")])
+    whole, compact = (
+        SemiMarkovCRF(max_iter=30, filter=None, compact=some).fit(words[:100], tags[:100]) for some in (False, True)
+    )
+    for name, model in (("whole", whole), ("compact", compact)):
+        model.save(tmp_path / name)
+    assert (tmp_path / "compact").stat().st_size < 0.25 * (tmp_path / "whole").stat().st_size
+    assert (compact.theta_**2).sum() >= 0.99 * (whole.theta_**2).sum() * (1 - 1e-6)
+    assert whole.score(words[100:], tags[100:]) > 0.9
+    assert compact.score(words[100:], tags[100:]) == pytest.approx(whole.score(words[100:], tags[100:]), abs=0.01)
+    again = textmill.load(tmp_path / "compact")
+    assert again.predict(words) == compact.predict(words)
+    assert again.predict_best(words[:5], 2) == compact.predict_best(words[:5], 2)
+    assert compact.training_summary_["features"] == whole.training_summary_["features"]
+    size = len(whole.tests_) * 13
+    known = dict(zip(whole.tests_.to_list(), whole.theta_[:size].reshape(-1, 13), strict=True))
+    table = compact.theta_[: len(compact.tests_) * 13].reshape(-1, 13)
+    for number, test in enumerate(compact.tests_.to_list()):  # what is kept is what it was
+        kept = table[number] != 0
+        assert np.allclose(table[number][kept], known[test][kept], rtol=1e-6)

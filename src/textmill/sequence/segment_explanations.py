@@ -78,7 +78,7 @@ def explain_segments(model: SemiMarkovCRF, X: Iterable[Any], *, k: int = 5) -> l
             for step in two:
                 if step not in one:
                     gains.subtract(features.of_step(step))
-            values = {i: float(model.weights_[i]) * value for i, value in gains.items() if value}
+            values = {i: float(model.theta_[i]) * value for i, value in gains.items() if value}
             ranked = sorted(values.items(), key=lambda item: (-abs(item[1]), item[0]))[:k]
             tests = [(features.name(i), value) for i, value in ranked if value != 0]
             other = [span for span in there if span not in here]

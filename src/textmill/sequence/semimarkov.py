@@ -62,6 +62,7 @@ HISTORIES = ("none", "label", "entity")
 COST = 0.4  # of a segment that is predicted: half of an F1 of 0.8, the value that makes it the best choice for F1
 FEWEST, FEW, MANY = 30, 2_000, 10_000  # labeled segments: from FEWEST to MANY the cost is measured, else it is COST
 HELD_OUT, ROUNDS = 3, 40  # to measure it, a third of the sequences is kept apart; iterations of that training
+_KEPT = 0.99  # share of the sum of squares of the weights that a compact model has
 DEFAULT_L2 = 5.0  # where there is no L1 penalty: segments have many tests, of which most are rare
 MOST_BYTES = 1 << 35  # of the scores of histories; more is refused, with an estimate
 
@@ -109,6 +110,8 @@ class SemiMarkovCRF(Classifier, Model):
             mapping from names to values, or a list of names.
         word_lists: Mapping from names to lists of texts: a test with the similarity to the nearest text of each; the
             filter keeps what is in one.
+        compact: Whether to drop the smallest weights after training, which have a hundredth of the sum of all squares,
+            and tests without weights: a file a tenth as large, and no other answers but by chance.
         algorithm: "lbfgs", "owlqn" or "rprop", or an object with settings of its own.
         l1: L1 penalty; None for 0, or for 0.5 with owlqn.
         l2: L2 penalty; None for 5, or for 1e-5 with an L1 penalty.
@@ -123,7 +126,9 @@ class SemiMarkovCRF(Classifier, Model):
         filter_: Fitted filter, or None.
         patterns_: Patterns, as they were read.
         tests_: Tests of segments; history_tests_, those of histories.
-        weights_: Weights, see segment_data.py.
+        features_: Numbers of the weights that are not zero, see segment_data.py.
+        weights_: These weights.
+        theta_: All weights, those that are zero, too; not saved.
         width_: Number of columns of tokens.
         n_long_: Number of segments of the training data that were longer than the maximum.
         cost_: What a segment must at least be worth to be predicted, see `predict_segments`: measured on development
@@ -140,12 +145,13 @@ class SemiMarkovCRF(Classifier, Model):
 
     takes: ClassVar[str] = "sequences"
     kind: ClassVar[str] = "semimarkov"
-    format_version: ClassVar[int] = 2
+    format_version: ClassVar[int] = 3
     layout: ClassVar[dict[str, str]] = {
         "segment_labels_": "label: label",
         "tests_": "test: str",
         "history_tests_": "history: str",
-        "weights_": "weight: float64",
+        "features_": "weight: int32",
+        "weights_": "weight: float32",
         "trace_": "iteration: float64",
     }
     parts: ClassVar[dict[str, str]] = {"filter_": "sequence.CandidateFilter"}
@@ -163,7 +169,9 @@ class SemiMarkovCRF(Classifier, Model):
     segment_labels_: NDArray[Any]
     tests_: StringTable
     history_tests_: StringTable
-    weights_: Floats
+    features_: NDArray[np.int32]
+    weights_: NDArray[np.float32]
+    _theta: Floats | None
     filter_: Any
     patterns_: list[str]
     width_: int
@@ -190,6 +198,7 @@ class SemiMarkovCRF(Classifier, Model):
         function: Callable[..., str] | None = None,
         segment_function: Callable[..., Any] | None = None,
         word_lists: Mapping[str, Sequence[str]] | None = None,
+        compact: bool = True,
         algorithm: str | Algorithm = "lbfgs",
         l1: float | None = None,
         l2: float | None = None,
@@ -208,6 +217,7 @@ class SemiMarkovCRF(Classifier, Model):
         self.function = function
         self.segment_function = segment_function
         self.word_lists = word_lists
+        self.compact = compact
         self.algorithm = algorithm
         self.l1 = l1
         self.l2 = l2
@@ -252,8 +262,10 @@ class SemiMarkovCRF(Classifier, Model):
             checkpoint=checkpoint,
         )
         result = run.train(SparseWeights(np.empty(0, np.int64), np.empty(0)))
-        self.weights_ = np.zeros(objective.size)
-        self.weights_[result.features] = result.weights
+        tests = len(self.tests_) + len(self.history_tests_)
+        theta = np.zeros(objective.size)
+        theta[result.features] = result.weights
+        self._keep(theta)
         if X_dev is not None and y_dev is not None:
             self.cost_ = best_ratio(*self._ratio_counts(X_dev, y_dev)) / 2
         self.training_log_ = run.log
@@ -264,7 +276,7 @@ class SemiMarkovCRF(Classifier, Model):
         self.training_summary_ = {
             "sequences": len(objective.data.candidates.offsets) - 1,
             "labels": len(self.segment_labels_) - 1,
-            "tests": len(self.tests_) + len(self.history_tests_),
+            "tests": tests,
             "features": objective.size,
             "candidates": objective.data.candidates.count,
             "all_candidates": all_candidates(objective.data.candidates.offsets, self.max_length).count,
@@ -355,8 +367,8 @@ class SemiMarkovCRF(Classifier, Model):
 
     def _best(self, problem: Any, k: int, asked: Any = None) -> list[list[tuple[list[Span], float, float]]]:
         threads = effective_jobs(self.n_jobs)
-        bounds, scores, ends, flat = problem.best(self.weights_, k, threads, asked)
-        log_z = problem.marginals(self.weights_, threads)[1] if k > 1 else None
+        bounds, scores, ends, flat = problem.best(self.theta_, k, threads, asked)
+        log_z = problem.marginals(self.theta_, threads)[1] if k > 1 else None
         names = self.segment_labels_.tolist()
         rows = flat.reshape(-1, 3).tolist()
         answers = []
@@ -425,7 +437,7 @@ class SemiMarkovCRF(Classifier, Model):
         if (rows[:, 2] < 0).any() or not data.candidates.contains(rows[:, 0], rows[:, 1]).all():
             return -float("inf")
         problem.observe(rows)
-        return -float(problem.evaluate(self.weights_, None, False, effective_jobs(self.n_jobs)))
+        return -float(problem.evaluate(self.theta_, None, False, effective_jobs(self.n_jobs)))
 
     def score(self, X: Any, y: Sequence[Sequence[str]]) -> float:
         """F1 of the segments."""
@@ -442,9 +454,9 @@ class SemiMarkovCRF(Classifier, Model):
         labels = self.segment_labels_.tolist()
         if not labels or labels[0] != "O" or len(set(labels)) < len(labels) or self.history not in HISTORIES:
             raise ModelFileError("the labels or the history make no sense", reason="damaged")
-        states = 1 if self.history == "none" else len(labels)
-        if len(self.weights_) != (len(self.tests_) + len(self.history_tests_) * states) * len(labels):
-            raise ModelFileError("there are more or fewer weights than features", reason="damaged")
+        steps = np.diff(self.features_, prepend=np.int32(-1), append=np.int32(self._size()))
+        if len(self.weights_) != len(self.features_) or (len(steps) and steps.min() < 1):
+            raise ModelFileError("the numbers of the weights do not rise, or are too large", reason="damaged")
         if not np.isfinite(self.weights_).all():
             raise ModelFileError("a weight is not finite", reason="damaged")
 
@@ -454,8 +466,39 @@ class SemiMarkovCRF(Classifier, Model):
         tags.estimator_type, tags.classifier_tags = None, None
         return tags
 
+    @property
+    def theta_(self) -> Floats:
+        """All weights: for every test of segments one per label, and so on; see segment_data.py."""
+        if getattr(self, "_theta", None) is None:
+            self._theta = np.zeros(self._size())
+            self._theta[self.features_] = self.weights_
+        assert self._theta is not None
+        return self._theta
+
+    def _size(self) -> int:
+        """How many weights there are for the labels and tests."""
+        labels = len(self.segment_labels_)
+        states = 1 if self.history == "none" else labels
+        return (len(self.tests_) + len(self.history_tests_) * states) * labels
+
+    def _keep(self, theta: Floats) -> None:
+        """Take these weights, and with `compact` drop small ones and tests that have none."""
+        if self.compact:
+            theta = _largest(theta)
+            labels, border = len(self.segment_labels_), len(self.tests_) * len(self.segment_labels_)
+            states = 1 if self.history == "none" else labels
+            own, before = theta[:border].reshape(-1, labels), theta[border:].reshape(-1, states * labels)
+            used, followed = own.any(axis=1), before.any(axis=1)
+            self.tests_ = self.tests_.take(np.flatnonzero(used))
+            self.history_tests_ = self.history_tests_.take(np.flatnonzero(followed))
+            theta = np.concatenate([own[used].ravel(), before[followed].ravel()])
+            self._table = self._history_table = None
+        self.features_ = np.flatnonzero(theta).astype(np.int32)
+        self.weights_ = theta[self.features_].astype(np.float32)
+        self._theta = None
+
     def __getstate__(self) -> dict[str, Any]:
-        hidden = ("_compiled", "_table", "_history_table", "_lists")
+        hidden = ("_theta", "_compiled", "_table", "_history_table", "_lists")
         return {name: value for name, value in vars(self).items() if name not in hidden}
 
     def _check(self) -> None:
@@ -497,6 +540,7 @@ class SemiMarkovCRF(Classifier, Model):
             parsed = [pattern for pattern in parsed if pattern.kind != "p"]
         self.patterns_ = list(dict.fromkeys(pattern.text for pattern in parsed))
         self._compiled = CompiledSegments(parsed, self.function)
+        self._theta = None
         self._lists = WordLists(self.word_lists or {})
 
     def _cells(self, X: list[Any]) -> SegmentCells:
@@ -594,7 +638,7 @@ class SemiMarkovCRF(Classifier, Model):
 
     def _marginals(self, X: list[Any]) -> tuple[SegmentData, Floats, Floats]:
         data, problem = self._problem(X)
-        flat, log_z = problem.marginals(self.weights_, effective_jobs(self.n_jobs))
+        flat, log_z = problem.marginals(self.theta_, effective_jobs(self.n_jobs))
         return data, flat.reshape(-1, len(self.segment_labels_)), log_z
 
     def _held_out_cost(self, X: list[Any], y: Sequence[Sequence[str]], sample_weight: Sequence[float] | None) -> float:
@@ -620,8 +664,8 @@ class SemiMarkovCRF(Classifier, Model):
                 objective = model.objective(train, train_y, sample_weight=weights)
             stopping = Stopping(max_iter=rounds, tolerance=1e-3)
             start = np.zeros(objective.size)
-            model.weights_ = minimize_lbfgs(objective, start, stopping=stopping, diagonal=objective.scales()).theta
             model._fill_state()
+            model._theta = minimize_lbfgs(objective, start, stopping=stopping, diagonal=objective.scales()).theta
             more, number = model._ratio_counts(X[begin:end], y[begin:end])
             counts, judged = counts + more, judged + number
         return best_ratio(counts, judged) / 2
@@ -641,11 +685,18 @@ class SemiMarkovCRF(Classifier, Model):
         """Values of a model that is not trained yet but labels, as on development sequences."""
         self.trace_, self.n_iter_, self.converged_ = np.zeros(0), 0, False
         self.stop_reason_, self.objective_, self.cost_ = "", None, COST
+        self.features_, self.weights_, self._theta = np.empty(0, np.int32), np.empty(0, np.float32), None
 
     @classmethod
     def upgrade(cls, saved: Saved) -> Saved:
-        """A model of format 1, where a segment always had the same cost."""
-        return replace(saved, format=2, state={**saved.state, "cost_": COST} if saved.fitted else saved.state)
+        """In format 1 a segment always had the same cost; until format 2 all weights were kept."""
+        if not saved.fitted:
+            return replace(saved, format=3)
+        theta = np.asarray(saved.arrays["weights_"])
+        features = np.flatnonzero(theta).astype(np.int32)
+        arrays = {**saved.arrays, "features_": features, "weights_": theta[features].astype(np.float32)}
+        state = {**saved.state, "cost_": COST} if saved.format == 1 else saved.state
+        return replace(saved, format=3, state=state, arrays=arrays)
 
     def _development_error(self, X: Iterable[Any] | None, y: Any) -> Callable[[Snapshot], float] | None:
         """100 - F1 of development sequences, by the weights of an iteration."""
@@ -656,7 +707,6 @@ class SemiMarkovCRF(Classifier, Model):
         X = _sequences(X)
         gold = [set(some) for some in gold_spans(y, X)]
         names = self.segment_labels_.tolist()
-        self.weights_ = np.zeros(0)
         self._fill_state()
         _, problem = self._problem(X)
 
@@ -674,6 +724,13 @@ class SemiMarkovCRF(Classifier, Model):
             return 100.0 * (1 - 2 * hits / total) if total else 0.0
 
         return error
+
+
+def _largest(theta: Floats) -> Floats:
+    """The weights without the smallest, which have a hundredth of the sum of squares."""
+    squares = np.sort(theta**2)
+    behind = np.searchsorted(np.cumsum(squares), (1 - _KEPT) * squares.sum())
+    return np.where(theta**2 >= squares[min(behind, len(squares) - 1)], theta, 0.0) if len(squares) else theta
 
 
 def _flat(spans: list[list[Span]], offsets: Ints, numbers: Mapping[str, int]) -> Ints:
