@@ -179,7 +179,7 @@ def test_a_table_without_rows_has_its_header(tmp_path: Path, capsys: pytest.Capt
     with pytest.raises(SystemExit) as left:
         main(["voicemail", "grammar", str(tmp_path / "empty.txt")])
     out, errors = capsys.readouterr()
-    assert (left.value.code, errors) == (0, "")
+    assert (left.value.code, errors) == (0, "textmill: nothing was found to list\n")
     assert out == "message\tstart\tend\tdigits\textension\tnumber\tamount\twords\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,8 @@ def test_training_shows_a_row_for_every_iteration(
         capsys, "train", TRAIN, "-p", folder / "patterns.txt", "--dev", TEST, "--max-iter", 6, "--json",
         "--plot", tmp_path / "run.svg", "-o", tmp_path / "m.mill", quiet=False,
     )  # fmt: skip
-    header, *rows = err.splitlines()
+    size, header, *rows = err.splitlines()
+    assert re.fullmatch(r"[\d,]+ features; training takes at least [\d,]+ MB", size)
     assert header.split() == ["iteration", "objective", "active", "dev", "error", "time", "cpu"]
     assert len(rows) == json.loads(out)["iterations"] == 6
     assert all("%" in row for row in rows)
@@ -60,7 +62,7 @@ def test_the_summary_says_which_iteration_was_kept_and_why_training_ended(
     assert out.endswith(", stopped: iteration limit\n")
     facts = json.loads(said(capsys, *train, "--dev", TEST, "--json")[0])
     out, err = said(capsys, *train, "--dev", TEST, quiet=False)
-    rows = [row.split() for row in err.splitlines()[1:]]
+    rows = [row.split() for row in err.splitlines()[2:]]
     errors = [float(row[3].rstrip("%")) for row in rows]
     kept = facts["kept_iteration"]
     assert errors[kept - 1] == min(errors)

@@ -39,11 +39,12 @@ class Printed:
             if not self._json:
                 typer.echo("\t".join(self._columns))
 
-    def end(self) -> None:
-        """The header of a table that has no rows and will have none, and a warning that it has none."""
+    def end(self, *, told: bool = False) -> None:
+        """The header of a table that has no rows and will have none, and a warning, if the reason is not `told`."""
         if self in _waiting:
             self.header()
-            warn_of_nothing(self._nothing)
+            if not told:
+                warn_of_nothing(self._nothing)
 
     def row(self, **values: Any) -> None:
         """Print one row: a value for each column, by name."""
@@ -54,10 +55,10 @@ class Printed:
             typer.echo("\t".join(_cell(values[name], form) for name, form in self._columns.items()))
 
 
-def print_headers() -> None:
+def print_headers(*, told: bool = False) -> None:
     """Print the header of a table that has no rows and will have none."""
     for table in [*_waiting]:
-        table.end()
+        table.end(told=told)
 
 
 def warn_of_nothing(message: str) -> None:

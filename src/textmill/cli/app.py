@@ -155,7 +155,10 @@ def _end_tables(failed: bool) -> None:
     """Print the header of a table without rows, or leave it out after an error; a help page imports no tables."""
     tables = sys.modules.get("textmill.cli._tables")
     if tables is not None:
-        (tables.forget_headers if failed else tables.print_headers)()
+        if failed:
+            tables.forget_headers()
+        else:
+            tables.print_headers(told=bool(_empty))
 
 
 def _decoded(argument: str) -> str:
