@@ -39,11 +39,11 @@ class Printed:
             if not self._json:
                 typer.echo("\t".join(self._columns))
 
-    def end(self, *, told: bool = False) -> None:
-        """The header of a table that has no rows and will have none, and a warning, if the reason is not `told`."""
+    def end(self, *, silent: bool = False) -> None:
+        """The header of a table that has no rows and will have none, and a warning, unless `silent`."""
         if self in _waiting:
             self.header()
-            if not told:
+            if not silent:
                 warn_of_nothing(self._nothing)
 
     def row(self, **values: Any) -> None:
@@ -55,10 +55,10 @@ class Printed:
             typer.echo("\t".join(_cell(values[name], form) for name, form in self._columns.items()))
 
 
-def print_headers(*, told: bool = False) -> None:
+def print_headers(*, silent: bool = False) -> None:
     """Print the header of a table that has no rows and will have none."""
     for table in [*_waiting]:
-        table.end(told=told)
+        table.end(silent=silent)
 
 
 def warn_of_nothing(message: str) -> None:

@@ -158,7 +158,7 @@ def _end_tables(failed: bool) -> None:
         if failed:
             tables.forget_headers()
         else:
-            tables.print_headers(told=bool(_empty))
+            tables.print_headers(silent=bool(_empty))
 
 
 def _decoded(argument: str) -> str:

@@ -101,18 +101,18 @@ def label(
     recognizer.set_params(n_jobs=jobs)
     with open_source(data, encoding=encoding, text_field=text_field) as opened, writer(output) as out:
         lines: Iterable[str]
-        found = Counter[str]()  # names by their types
+        types = Counter[str]()  # names by their types
         if holds_records(opened):
-            lines = _labeled_records(recognizer, opened.documents(), found)
+            lines = _labeled_records(recognizer, opened.documents(), types)
         elif text:
-            lines = _names_of_text(recognizer, opened.stream, encoding, json, found)
+            lines = _names_of_text(recognizer, opened.stream, encoding, json, types)
         else:
             sentences = read_tagged(opened, document=document, encoding=encoding)
             tags = {"O", *(f"{place}-{name}" for name in recognizer.classes_.tolist() for place in "BIESLU")}
-            lines = _labeled_lines(label_entities(recognizer, check_tagged(sentences, tags)), json, found)
+            lines = _labeled_lines(label_entities(recognizer, check_tagged(sentences, tags)), json, types)
         for line in lines:
             out.write(line + "\n")
-    if not found.total():
+    if not types.total():
         warn_of_nothing("no name was found; is the text in the language of the training data, and cut and cased alike?")
 
 
@@ -198,9 +198,9 @@ def merge(
     typer.echo(f"{counted(len(parts), 'models')}, {counted(whole.extractor_.sequences_, 'sentences')}")
 
 
-def _labeled_lines(labeled: Iterable[Any], json: bool, found: Counter[str]) -> Iterator[str]:
+def _labeled_lines(labeled: Iterable[Any], json: bool, types: Counter[str]) -> Iterator[str]:
     for sentence, tags, names in labeled:
-        found.update(name.label for name in names)
+        types.update(name.label for name in names)
         if json:
             entities = [name._asdict() for name in names]
             yield json_line({"words": list(sentence.column(0)), "entities": entities})
@@ -211,22 +211,22 @@ def _labeled_lines(labeled: Iterable[Any], json: bool, found: Counter[str]) -> I
         yield ""
 
 
-def _labeled_records(recognizer: Any, documents: Iterable[Any], found: Counter[str]) -> Iterator[str]:
+def _labeled_records(recognizer: Any, documents: Iterable[Any], types: Counter[str]) -> Iterator[str]:
     """A line of JSON for each record: its fields, and the names in its text."""
     from textmill.tasks.entities import label_running_text
 
     for document in documents:
         names = label_running_text(recognizer, document.text)
-        found.update(name.label for name in names)
+        types.update(name.label for name in names)
         yield record_line(document, entities=[name._asdict() for name in names]).rstrip("\n")
 
 
-def _names_of_text(recognizer: Any, data: Any, encoding: str, json: bool, found: Counter[str]) -> Iterator[str]:
+def _names_of_text(recognizer: Any, data: Any, encoding: str, json: bool, types: Counter[str]) -> Iterator[str]:
     from textmill.corpus import read_text
     from textmill.tasks.entities import label_running_text
 
     names = label_running_text(recognizer, read_text(data, encoding=encoding))
-    found.update(name.label for name in names)
+    types.update(name.label for name in names)
     if not json:
         yield "\t".join(("begin", "end", "label", "probability", "text"))
     for name in names:

@@ -556,9 +556,9 @@ def _labeled_text(tagger: Any, text: str, encoding: str, json: bool, cutting: di
     from textmill.sequence import label_text
 
     sentences = label_text(tagger, read_text(text, encoding=encoding), **cutting)
-    found = False
+    any_span = False
     for sentence in sentences:
-        found = found or bool(sentence.spans)
+        any_span = any_span or bool(sentence.spans)
         if json:
             spans = [span._asdict() for span in sentence.spans]
             facts = {"begin": sentence.begin, "end": sentence.end, "text": sentence.text, "spans": spans}
@@ -566,7 +566,7 @@ def _labeled_text(tagger: Any, text: str, encoding: str, json: bool, cutting: di
         else:
             words = (sentence.text[a - sentence.begin : b - sentence.begin] for a, b in sentence.tokens)
             yield "".join(f"{word}\t{label}\n" for word, label in zip(words, sentence.labels, strict=True)) + "\n"
-    if not found:
+    if not any_span:
         warn_of_nothing(_NO_SPAN)
 
 
@@ -575,16 +575,16 @@ def _labeled_records(tagger: Any, documents: Iterable[Any], cutting: dict[str, A
     from textmill.progress import track
     from textmill.sequence import label_text
 
-    found = False
+    any_span = False
     for document in track(documents, "labeling", unit="records"):
         labeled = list(label_text(tagger, document.text, **cutting))
-        found = found or any(one.spans for one in labeled)
+        any_span = any_span or any(one.spans for one in labeled)
         sentences = [
             {"begin": one.begin, "end": one.end, "text": one.text, "spans": [span._asdict() for span in one.spans]}
             for one in labeled
         ]
         yield record_line(document, sentences=sentences)
-    if not found:
+    if not any_span:
         warn_of_nothing(_NO_SPAN)
 
 
