@@ -127,8 +127,8 @@ nb::object align_links(Offsets offsets, Ids letters, Offsets sound_offsets, Ids 
   {
     nb::gil_scoped_release nogil;
     tasks::LinkModel model{links, classes, view(link), view(bigram), {}, {}, second_order};
-    for (std::size_t i = 0; i < trigram.size(); ++i) model.trigram.emplace(trigram_keys.data()[i], trigram.data()[i]);
-    for (std::size_t i = 0; i < backoff.size(); ++i) model.backoff.emplace(backoff_keys.data()[i], backoff.data()[i]);
+    for (std::size_t i = 0; i < trigram.size(); ++i) model.trigram.add(trigram_keys.data()[i], trigram.data()[i]);
+    for (std::size_t i = 0; i < backoff.size(); ++i) model.backoff.add(backoff_keys.data()[i], backoff.data()[i]);
     scores =
         tasks::align_links({view(offsets), view(letters), 0, {}}, strings, model, empty_class, view(targets), threads);
   }

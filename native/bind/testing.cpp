@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/flat_table.h"
 #include "base/math.h"
 #include "base/parallel.h"
 #include "base/random.h"
@@ -151,6 +152,33 @@ double read_all(In<float, 2> values, std::size_t threads) {
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
+// Hash tables: what they say of keys that come one after the other; a negative key empties the index.
+
+nb::list numbers_of_keys(In<std::int64_t, 1> keys, std::int64_t collide, std::int64_t first) {
+  base::FlatTable<std::int64_t> table;
+  base::FlatIndex index;
+  std::vector<std::int64_t> kept;
+  nb::list out;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::int64_t key = keys.data()[i];
+    if (key < 0) {
+      index.clear();
+      kept.clear();
+      continue;
+    }
+    const auto unsigned_key = static_cast<std::uint64_t>(key);
+    const std::int64_t in_table = table.add(unsigned_key, static_cast<std::int64_t>(table.size())).first;
+    const auto fresh = static_cast<std::uint32_t>(first + static_cast<std::int64_t>(kept.size()));
+    const auto equal = [&](std::uint32_t number) { return kept[static_cast<std::size_t>(number - first)] == key; };
+    const std::uint64_t hash = base::Mixed{}(unsigned_key % static_cast<std::uint64_t>(collide));
+    const std::uint32_t found = index.find(hash, equal), in_index = index.add(hash, fresh, equal);
+    require((found == base::FlatIndex::kNone) == (in_index == fresh), "find and add do not agree");
+    if (in_index == fresh) kept.push_back(key);
+    out.append(nb::make_tuple(in_table, static_cast<std::int64_t>(in_index) - first, index.size()));
+  }
+  return out;
+}
+
 }  // namespace
 }  // namespace textmill::bind
 
@@ -168,6 +196,8 @@ NB_MODULE(_testing, m) {
   m.def("count", &count, "value"_a, "float to an int32 count, checked.");
   m.def("read_all", &read_all, "values"_a.noconvert(), "threads"_a, "Sum of all values, at the speed of memory.");
 
+  m.def("numbers_of_keys", &numbers_of_keys, "keys"_a, "collide"_a, "first"_a,
+        "Number of each key in a FlatTable, then in a FlatIndex whose numbers begin at `first`, and the size of that.");
   m.def("logsumexp", &logsumexp, "values"_a, "log(sum(exp(values))), -inf for no values.");
   m.def("philox4x32", &philox4x32, "counter"_a, "key"_a, "out"_a.noconvert(), "One block of Philox4x32-10.");
   const auto def_random = [&m](const char* name, auto function, const char* text, auto... parameters) {

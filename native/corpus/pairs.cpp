@@ -9,48 +9,28 @@
 
 namespace textmill::corpus {
 
-std::uint64_t PairTable::hash(std::uint32_t first, std::uint32_t link, std::uint32_t second) {
-  const auto product =
-      static_cast<unsigned __int128>((static_cast<std::uint64_t>(first) << 32 | second) ^ 0x9E3779B97F4A7C15u) *
-      (0xA0761D6478BD642Fu ^ static_cast<std::uint64_t>(link) << 1);
+std::uint64_t PairTable::hash(const Pair& pair) {
+  const auto product = static_cast<unsigned __int128>((static_cast<std::uint64_t>(pair.first) << 32 | pair.second) ^
+                                                      0x9E3779B97F4A7C15u) *
+                       (0xA0761D6478BD642Fu ^ static_cast<std::uint64_t>(pair.link) << 1);
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-void PairTable::add(std::uint32_t first, std::uint32_t link, std::uint32_t second, std::int64_t count,
-                    std::uint64_t hash) {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    Pair& slot = slots_[at];
-    if (slot.first == kNone) {
-      slot = {first, second, link, count};
-      if (++size_ * 2 > slots_.size()) grow(slots_.size() * 2);
-      return;
-    }
-    if (slot.first == first && slot.second == second && slot.link == link) {
-      slot.count += count;
-      return;
-    }
-  }
-}
-
-void PairTable::grow(std::size_t slots) {
-  std::vector<Pair> bigger(slots, Pair{kNone, 0, 0, 0});
-  for (const Pair& pair : slots_) {
-    if (pair.first == kNone) continue;
-    std::size_t at = hash(pair.first, pair.link, pair.second) & (slots - 1);
-    while (bigger[at].first != kNone) at = (at + 1) & (slots - 1);
-    bigger[at] = pair;
-  }
-  slots_.swap(bigger);
+void PairTable::add(const Pair& pair, std::uint64_t hash) {
+  const auto fresh = static_cast<std::uint32_t>(pairs_.size());
+  const std::uint32_t at = index_.add(hash, fresh, [&](std::uint32_t i) {
+    return pairs_[i].first == pair.first && pairs_[i].second == pair.second && pairs_[i].link == pair.link;
+  });
+  if (at == fresh)
+    pairs_.push_back(pair);
+  else
+    pairs_[at].count += pair.count;
 }
 
 void PairTable::drop_below(std::int64_t count) {
-  size_ = 0;
-  for (Pair& pair : slots_) {
-    if (pair.first != kNone && pair.count < count) pair.first = kNone;
-    size_ += pair.first != kNone;
-  }
-  grow(slots_.size());  // places every pair anew: a hole would end the search for those behind it
+  std::erase_if(pairs_, [&](const Pair& pair) { return pair.count < count; });
+  index_.clear();
+  for (std::uint32_t i = 0; i < pairs_.size(); ++i) index_.add(hash(pairs_[i]), i, [](std::uint32_t) { return false; });
 }
 
 // One chunk of documents, counted by numbers of its own.
@@ -84,7 +64,8 @@ struct PairCounter::Chunk {
         ++word_counts[token];
         if (open != PairTable::kNone) {
           const std::uint32_t link = between.empty() ? 0 : links.insert(between, base::hash_bytes(between));
-          table.add(open, link, token, 1, PairTable::hash(open, link, token));
+          const PairTable::Pair pair{open, token, link, 1};
+          table.add(pair, PairTable::hash(pair));
         }
         open = token;
         between.clear();
@@ -99,11 +80,9 @@ struct PairCounter::Chunk {
     std::vector<unsigned char> partition;
     renamed.reserve(table.size());
     partition.reserve(table.size());
-    for (const PairTable::Pair& pair : table.slots()) {
-      if (pair.first == PairTable::kNone) continue;
+    for (const PairTable::Pair& pair : table.pairs()) {
       renamed.push_back({word[pair.first], word[pair.second], link[pair.link], pair.count});
-      const PairTable::Pair& now = renamed.back();
-      partition.push_back(static_cast<unsigned char>(PairTable::hash(now.first, now.link, now.second) >> 60));
+      partition.push_back(static_cast<unsigned char>(PairTable::hash(renamed.back()) >> 60));
       ++bound[partition.back() + 1u];
     }
     for (std::size_t p = 0; p < kPartitions; ++p) bound[p + 1] += bound[p];
@@ -132,13 +111,12 @@ void PairCounter::count(const Documents& documents, const TokenRules& rules, std
   base::parallel_for(chunks.size(), threads, [&](std::size_t c) { chunks[c].rename(word[c], link[c]); });
   base::parallel_for(kPartitions, threads, [&](std::size_t p) {
     constexpr std::size_t ahead = 8;  // look-ups under way at once: nearly each one misses the cache
-    const auto hash = [](const PairTable::Pair& pair) { return PairTable::hash(pair.first, pair.link, pair.second); };
     for (const Chunk& chunk : chunks) {
       const std::size_t end = chunk.bound[p + 1];
       for (std::size_t k = chunk.bound[p]; k < end; ++k) {
-        if (k + ahead < end) partitions_[p].prefetch(hash(chunk.pairs[k + ahead]));
+        if (k + ahead < end) partitions_[p].prefetch(PairTable::hash(chunk.pairs[k + ahead]));
         const PairTable::Pair& pair = chunk.pairs[k];
-        partitions_[p].add(pair.first, pair.link, pair.second, pair.count, hash(pair));
+        partitions_[p].add(pair, PairTable::hash(pair));
       }
     }
   });
@@ -159,8 +137,8 @@ std::size_t PairCounter::memory() const {
 std::vector<PairTable::Pair> PairCounter::pairs(std::int64_t least) const {
   std::vector<PairTable::Pair> frequent;
   for (const PairTable& partition : partitions_)
-    for (const PairTable::Pair& pair : partition.slots())
-      if (pair.first != PairTable::kNone && pair.count >= least) frequent.push_back(pair);
+    for (const PairTable::Pair& pair : partition.pairs())
+      if (pair.count >= least) frequent.push_back(pair);
   std::ranges::sort(frequent, {},
                     [](const PairTable::Pair& pair) { return std::tuple(pair.first, pair.link, pair.second); });
   return frequent;

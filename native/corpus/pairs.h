@@ -15,36 +15,34 @@
 #include <string_view>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "base/intern.h"
 #include "corpus/counting.h"
 
 namespace textmill::corpus {
 
-// Distinct pairs with their counts, in open addressing with linear probing.
+// Distinct pairs with their counts, in order of appearance.
 class PairTable {
  public:
   struct Pair {
-    std::uint32_t first, second;  // numbers of words; first == kNone: an empty slot
+    std::uint32_t first, second;  // numbers of words
     std::uint32_t link;           // number of the connectors between them; 0: none
     std::int64_t count;
   };
   static constexpr std::uint32_t kNone = base::InternTable::kNone;
 
-  PairTable() : slots_(1024, Pair{kNone, 0, 0, 0}) {}
-  static std::uint64_t hash(std::uint32_t first, std::uint32_t link, std::uint32_t second);
-  void add(std::uint32_t first, std::uint32_t link, std::uint32_t second, std::int64_t count, std::uint64_t hash);
-  void prefetch(std::uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
-  std::size_t size() const { return size_; }
-  std::size_t memory() const { return slots_.capacity() * sizeof(Pair); }
-  const std::vector<Pair>& slots() const { return slots_; }
+  static std::uint64_t hash(const Pair& pair);
+  void add(const Pair& pair, std::uint64_t hash);
+  void prefetch(std::uint64_t hash) const { index_.prefetch(hash); }
+  std::size_t size() const { return pairs_.size(); }
+  std::size_t memory() const { return pairs_.capacity() * sizeof(Pair) + index_.memory(); }
+  const std::vector<Pair>& pairs() const { return pairs_; }
   // Forgets the pairs that occur less often.
   void drop_below(std::int64_t count);
 
  private:
-  void grow(std::size_t slots);
-
-  std::vector<Pair> slots_;  // a power of two, at most half full
-  std::size_t size_ = 0;
+  std::vector<Pair> pairs_;
+  base::FlatIndex index_;
 };
 
 class PairCounter {

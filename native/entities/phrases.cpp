@@ -17,30 +17,6 @@ std::uint64_t key_of(std::size_t of_template, std::int32_t value) {
 
 }  // namespace
 
-std::int32_t PairTable::insert(std::uint64_t key) {
-  if ((size_ + 1) * 2 > keys_.size()) {
-    PairTable bigger;
-    bigger.keys_.assign(keys_.size() * 2, kFree);
-    bigger.ids_.assign(keys_.size() * 2, kNone);
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (keys_[i] == kFree) continue;
-      std::size_t at = bigger.place(keys_[i]);
-      while (bigger.keys_[at] != kFree) at = (at + 1) & (bigger.keys_.size() - 1);
-      bigger.keys_[at] = keys_[i];
-      bigger.ids_[at] = ids_[i];
-    }
-    keys_.swap(bigger.keys_);
-    ids_.swap(bigger.ids_);
-  }
-  std::size_t at = place(key);
-  while (keys_[at] != kFree && keys_[at] != key) at = (at + 1) & (keys_.size() - 1);
-  if (keys_[at] == kFree) {
-    keys_[at] = key;
-    ids_[at] = static_cast<std::int32_t>(size_++);
-  }
-  return ids_[at];
-}
-
 PhraseTable::PhraseTable(std::vector<Template> templates) : templates_(std::move(templates)) {
   outside_ = value_id("_");
   yes_ = value_id("yes");
@@ -53,7 +29,8 @@ PhraseTable::PhraseTable(std::vector<Template> templates) : templates_(std::move
 }
 
 std::int32_t PhraseTable::add(std::int32_t of_template, std::int32_t value) {
-  const std::int32_t id = pairs_.insert(key_of(static_cast<std::size_t>(of_template), value));
+  const std::int32_t id =
+      pairs_.add(key_of(static_cast<std::size_t>(of_template), value), static_cast<std::int32_t>(pairs_.size())).first;
   if (static_cast<std::size_t>(id) == template_of_.size()) {
     template_of_.push_back(of_template);
     value_of_.push_back(value);
@@ -71,7 +48,7 @@ std::vector<std::int32_t> PhraseTable::sort() {
   const std::vector<std::int32_t> templates = std::move(template_of_), values = std::move(value_of_);
   template_of_.clear();
   value_of_.clear();
-  pairs_ = PairTable();
+  pairs_ = {};
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto old = static_cast<std::size_t>(order[i]);
     add(templates[old], values[old]);
@@ -151,8 +128,7 @@ PhraseTable::Rows PhraseTable::known(const Sentences& sentences, std::span<const
     std::vector<std::uint64_t> keys, waiting;  // of this phrase, and of the one before, which are fetched by now
     const auto settle = [&] {
       for (const std::uint64_t key : waiting) {
-        const std::int32_t id = pairs_.find(key);
-        if (id >= 0) part.ids.push_back(id);
+        if (const std::int32_t* const id = pairs_.find(key)) part.ids.push_back(*id);
       }
       part.offsets.push_back(static_cast<std::int64_t>(part.ids.size()));
     };

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "base/intern.h"
 
 namespace textmill::entities {
@@ -36,34 +37,6 @@ struct Sentences {                        // a view
   std::span<const std::int32_t> views;    // [distinct words][views] values, -1 for none
   std::size_t width;                      // number of views
   std::span<const std::uint8_t> keyword;  // [distinct words]
-};
-
-// Numbers of (template, value) pairs: open addressing, linear probing.
-class PairTable {
- public:
-  static constexpr std::int32_t kNone = -1;
-  PairTable() : keys_(1024, kFree), ids_(1024, kNone) {}
-  std::size_t size() const { return size_; }
-  std::int32_t find(std::uint64_t key) const {
-    for (std::size_t at = place(key);; at = (at + 1) & (keys_.size() - 1)) {
-      if (keys_[at] == key) return ids_[at];
-      if (keys_[at] == kFree) return kNone;
-    }
-  }
-  std::int32_t insert(std::uint64_t key);
-  void prefetch(std::uint64_t key) const {
-    __builtin_prefetch(&keys_[place(key)]);
-    __builtin_prefetch(&ids_[place(key)]);
-  }
-
- private:
-  static constexpr std::uint64_t kFree = ~std::uint64_t{0};
-  std::size_t place(std::uint64_t key) const {
-    return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> 32) & (keys_.size() - 1);
-  }
-  std::vector<std::uint64_t> keys_;
-  std::vector<std::int32_t> ids_;
-  std::size_t size_ = 0;
 };
 
 // Values of views and of numbers, and the features of a model.
@@ -101,9 +74,9 @@ class PhraseTable {
 
   std::vector<Template> templates_;
   base::InternTable values_;
-  std::vector<std::int32_t> numbers_;  // values of "0", "1", ... up to the largest of length and distance
-  std::int32_t outside_, yes_, no_;    // values
-  PairTable pairs_;
+  std::vector<std::int32_t> numbers_;    // values of "0", "1", ... up to the largest of length and distance
+  std::int32_t outside_, yes_, no_;      // values
+  base::FlatTable<std::int32_t> pairs_;  // numbers of (template, value)
   std::vector<std::int32_t> template_of_, value_of_;  // [features]
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "entities/phrases.h"
 
 namespace textmill::entities {
@@ -16,20 +17,20 @@ class Sums {
  public:
   explicit Sums(std::size_t K) : K_(K) {}
   void add(std::uint64_t key, double mass, const double* values) {
-    const auto at = static_cast<std::size_t>(numbers_.insert(key)) * (K_ + 1);
+    const auto at = numbers_.add(key, numbers_.size()).first * (K_ + 1);
     if (at == sums_.size()) sums_.resize(at + K_ + 1, 0.0);
     sums_[at] += mass;
     for (std::size_t k = 0; k < K_; ++k) sums_[at + 1 + k] += mass * values[k];
   }
   // Mass and values, or null.
   const double* find(std::uint64_t key) const {
-    const std::int32_t id = numbers_.find(key);
-    return id < 0 ? nullptr : sums_.data() + static_cast<std::size_t>(id) * (K_ + 1);
+    const std::size_t* const number = numbers_.find(key);
+    return number == nullptr ? nullptr : sums_.data() + *number * (K_ + 1);
   }
 
  private:
   std::size_t K_;
-  PairTable numbers_;
+  base::FlatTable<std::size_t> numbers_;
   std::vector<double> sums_;
 };
 

@@ -70,35 +70,16 @@ void SequenceAlgebra::begin(std::span<const std::int32_t> zero, std::span<const 
 // ---- numbers
 
 template <class S>
-NumberAlgebra<S>::NumberAlgebra() : slots_(64, kNone) {
-  values_ = {S::zero(), S::one(), S::none()};
-  slots_.assign(64, ~Id{0});
-  for (Id a = 0; a < 2; ++a) {
-    std::size_t at = S::hash(values_[a]) & 63;
-    while (slots_[at] != ~Id{0}) at = (at + 1) & 63;
-    slots_[at] = a;
-  }
+NumberAlgebra<S>::NumberAlgebra() : values_{S::zero(), S::one(), S::none()} {
+  for (Id a = 0; a < 2; ++a) index_.add(stir(S::hash(values_[a])), a, [](Id) { return false; });
 }
 
 template <class S>
 Id NumberAlgebra<S>::of(const Weight& w) {
   if (!S::member(w)) return kNone;
-  std::size_t mask = slots_.size() - 1, at = S::hash(w) & mask;
-  for (; slots_[at] != ~Id{0}; at = (at + 1) & mask)
-    if (S::equal(values_[slots_[at]], w)) return slots_[at];
-  const Id made = static_cast<Id>(values_.size());
-  values_.push_back(w);
-  slots_[at] = made;
-  if (values_.size() * 2 > slots_.size()) {
-    slots_.assign(slots_.size() * 2, ~Id{0});
-    mask = slots_.size() - 1;
-    for (Id a = 0; a < values_.size(); ++a) {
-      if (a == kNone) continue;
-      at = S::hash(values_[a]) & mask;
-      while (slots_[at] != ~Id{0}) at = (at + 1) & mask;
-      slots_[at] = a;
-    }
-  }
+  const Id fresh = static_cast<Id>(values_.size());
+  const Id made = index_.add(stir(S::hash(w)), fresh, [&](Id a) { return S::equal(values_[a], w); });
+  if (made == fresh) values_.push_back(w);
   return made;
 }
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/semirings.h"
 
 namespace textmill::fst {
@@ -77,7 +78,7 @@ class NumberAlgebra final : public Commutative<Algebra> {
 
  private:
   std::vector<Weight> values_;
-  std::vector<Id> slots_;  // open addressing, a power of two
+  base::FlatIndex index_;
 };
 
 enum class StringKind : std::uint8_t { left, right, restrict };

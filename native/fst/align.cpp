@@ -147,30 +147,6 @@ double expect_one(const Lattice<ById>& lattice, std::span<const double> probabil
 
 }  // namespace
 
-std::int32_t NumberTable::add(std::uint64_t key, std::int32_t value) {
-  if (2 * (size_ + 1) > keys_.size()) {
-    std::vector<std::uint64_t> keys(2 * keys_.size(), kFree);
-    std::vector<std::int32_t> values(2 * values_.size());
-    keys.swap(keys_);
-    values.swap(values_);
-    --shift_;
-    for (std::size_t old = 0; old < keys.size(); ++old) {
-      if (keys[old] == kFree) continue;
-      std::size_t at = slot(keys[old]);
-      while (keys_[at] != kFree) at = (at + 1) & (keys_.size() - 1);
-      keys_[at] = keys[old];
-      values_[at] = values[old];
-    }
-  }
-  std::size_t at = slot(key);
-  for (; keys_[at] != kFree; at = (at + 1) & (keys_.size() - 1))
-    if (keys_[at] == key) return values_[at];
-  keys_[at] = key;
-  values_[at] = value;
-  ++size_;
-  return value;
-}
-
 std::int32_t Chunks::add(std::int32_t parent, std::int32_t symbol) {
   const std::int32_t next = static_cast<std::int32_t>(made_.size());
   std::int32_t found = next;
@@ -179,7 +155,7 @@ std::int32_t Chunks::add(std::int32_t parent, std::int32_t symbol) {
     if (single_[symbol] >= 0) return single_[symbol];
     single_[symbol] = next;
   } else {
-    found = longer_.add(key(parent, symbol), next);
+    found = longer_.add(key(parent, symbol), next).first;
   }
   if (found == next) {
     if (made_.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
@@ -228,7 +204,7 @@ Links::Links(const Limits& limits, const Strings& inputs, const Strings& outputs
     const auto id = static_cast<std::int32_t>(e);
     std::int32_t found;
     if (dense_.empty()) {
-      found = sparse_.add(keys[e], id);
+      found = sparse_.add(keys[e], id).first;
     } else {
       std::int32_t& cell = dense_[(keys[e] >> 32) * width_ + (keys[e] & 0xFFFFFFFFu)];
       if (cell == kNone) cell = id;
@@ -253,7 +229,7 @@ Discovered discover(const Limits& limits, const Strings& x, const Strings& y, st
   constexpr std::size_t kShards = 64, kRecent = std::size_t{1} << 14;
   struct Shard {
     std::mutex mutex;
-    NumberTable keys;
+    base::FlatTable<std::int32_t> keys;
   };
   std::vector<Shard> shards(kShards);
   std::vector<std::uint8_t> aligned(x.size());
@@ -279,7 +255,7 @@ Discovered discover(const Limits& limits, const Strings& x, const Strings& y, st
   });
 
   std::vector<std::uint64_t> keys;
-  for (const Shard& shard : shards) shard.keys.each([&](std::uint64_t key) { keys.push_back(key); });
+  for (const Shard& shard : shards) shard.keys.each([&](std::uint64_t key, std::int32_t) { keys.push_back(key); });
   if (keys.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     fail("there are more different links than can be numbered; lower max_input or max_output");
   // Chunks by their symbols, so that the order of links does not depend on that of the pairs.

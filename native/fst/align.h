@@ -22,6 +22,8 @@
 #include <span>
 #include <vector>
 
+#include "base/flat_table.h"
+
 namespace textmill::fst {
 
 enum class LinkKind : std::uint8_t { substitution, deletion, insertion };
@@ -46,37 +48,6 @@ struct Strings {
   }
 };
 
-// A hash table of numbers below 2^31 by 64-bit keys, which are not ~0.
-class NumberTable {
- public:
-  static constexpr std::int32_t kNone = -1;
-
-  NumberTable() : keys_(16, kFree), values_(16) {}
-  std::size_t size() const { return size_; }
-  std::int32_t find(std::uint64_t key) const {
-    for (std::size_t at = slot(key);; at = (at + 1) & (keys_.size() - 1)) {
-      if (keys_[at] == key) return values_[at];
-      if (keys_[at] == kFree) return kNone;
-    }
-  }
-  // The number of the key, which becomes `value` if it has none yet.
-  std::int32_t add(std::uint64_t key, std::int32_t value);
-  template <class F>
-  void each(F f) const {
-    for (std::size_t at = 0; at < keys_.size(); ++at)
-      if (keys_[at] != kFree) f(keys_[at]);
-  }
-
- private:
-  static constexpr std::uint64_t kFree = ~std::uint64_t{0};
-  std::size_t slot(std::uint64_t key) const { return (key * 0x9E3779B97F4A7C15u) >> shift_; }
-
-  std::vector<std::uint64_t> keys_;  // a power of two, at most half of them used
-  std::vector<std::int32_t> values_;
-  unsigned shift_ = 60;  // 64 - log2 of how many
-  std::size_t size_ = 0;
-};
-
 // Numbers of sequences of symbols, as a trie: 0 is the empty one.
 class Chunks {
  public:
@@ -84,7 +55,7 @@ class Chunks {
 
   std::int32_t child(std::int32_t parent, std::int32_t symbol) const {
     if (parent == 0) return symbol >= 0 && static_cast<std::size_t>(symbol) < single_.size() ? single_[symbol] : kNone;
-    return symbol >= 0 ? longer_.find(key(parent, symbol)) : kNone;
+    return symbol >= 0 ? longer_.find(key(parent, symbol), kNone) : kNone;
   }
   std::int32_t add(std::int32_t parent, std::int32_t symbol);
   // All symbols up to the greatest of these; when they come first, rows of a table of links begin with them, and most
@@ -100,7 +71,7 @@ class Chunks {
   }
   std::vector<std::uint64_t> made_{0};  // [chunk]: the key it was made with
   std::vector<std::int32_t> single_;    // [symbol]
-  NumberTable longer_;
+  base::FlatTable<std::int32_t> longer_;
 };
 
 // The links of a model: which pairs of chunks there are, by number.
@@ -117,7 +88,7 @@ class Links {
   const Chunks& outputs() const { return outputs_; }
   std::int32_t find(std::int32_t input, std::int32_t output) const {
     if (!dense_.empty()) return dense_[static_cast<std::size_t>(input) * width_ + static_cast<std::size_t>(output)];
-    return sparse_.find(static_cast<std::uint64_t>(input) << 32 | static_cast<std::uint32_t>(output));
+    return sparse_.find(base::joined_key(input, output), kNone);
   }
 
  private:
@@ -125,8 +96,8 @@ class Links {
   std::size_t size_;
   Chunks inputs_, outputs_;
   std::size_t width_ = 0;
-  std::vector<std::int32_t> dense_;  // [input chunk][output chunk], while that is small
-  NumberTable sparse_;               // else
+  std::vector<std::int32_t> dense_;       // [input chunk][output chunk], while that is small
+  base::FlatTable<std::int32_t> sparse_;  // else
 };
 
 struct Discovered {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/flat_table.h"
 #include "base/parallel.h"
 #include "fst/distance.h"
 #include "fst/paths.h"
@@ -24,10 +25,7 @@ class LayerIndex {
  public:
   void clear() {
     size_ = 0;
-    if (++stamp_ == 0) {  // after four billion layers
-      std::ranges::fill(slots_, Slot{});
-      stamp_ = 1;
-    }
+    index_.clear();
   }
   // The place of the state in the layer, `size` if it is new; state_at(i) is the state of the i-th node.
   template <class StateAt>
@@ -37,37 +35,19 @@ class LayerIndex {
         if (state_at(i) == state) return i;
       return size_++;
     }
-    if (size_ == kScanned) {
-      if (slots_.empty()) slots_.resize(64);
-      for (std::uint32_t i = 0; i < size_; ++i) *slot(state_at(i)) = {stamp_, state_at(i), i};
-    }
-    Slot* const at = slot(state);
-    if (at->stamp == stamp_) return at->place;
-    *at = {stamp_, state, size_};
-    if (++size_ * 2 > slots_.size()) grow();
-    return size_ - 1;
+    const auto hash = [](std::int32_t s) { return stir(static_cast<std::uint32_t>(s)); };
+    const auto is_state = [&](std::uint32_t i) { return state_at(i) == state; };
+    if (size_ == kScanned)
+      for (std::uint32_t i = static_cast<std::uint32_t>(index_.size()); i < size_; ++i)
+        index_.add(hash(state_at(i)), i, [](std::uint32_t) { return false; });
+    const std::uint32_t place = index_.add(hash(state), size_, is_state);
+    size_ += place == size_;
+    return place;
   }
 
  private:
-  struct Slot {
-    std::uint32_t stamp = 0;
-    std::int32_t state = 0;
-    std::uint32_t place = 0;
-  };
-  Slot* slot(std::int32_t state) {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = stir(static_cast<std::uint32_t>(state)) & mask;
-    while (slots_[at].stamp == stamp_ && slots_[at].state != state) at = (at + 1) & mask;
-    return &slots_[at];
-  }
-  void grow() {
-    std::vector<Slot> old(slots_.size() * 4);
-    slots_.swap(old);
-    for (const Slot& entry : old)
-      if (entry.stamp == stamp_) *slot(entry.state) = entry;
-  }
-  std::vector<Slot> slots_;  // a power of two; those with another stamp are empty
-  std::uint32_t stamp_ = 0, size_ = 0;
+  base::FlatIndex index_;  // of a layer with more than kScanned nodes
+  std::uint32_t size_ = 0;
 };
 
 constexpr std::int32_t kNoArc = 0x7FFFFFFF;  // label of a symbol that is not in the table: only sigma and rho read it

@@ -6,15 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/compose.h"
 
 namespace textmill::fst {
 
-// ---- state tables: numbers of keys, in order of first sight. Open addressing, at most half full.
+// ---- state tables: numbers of keys, in order of first sight
 
 struct PairKey {  // (s1, s2, f)
   std::uint64_t packed;
@@ -47,36 +47,25 @@ template <class Key>
 class StateTable {
  public:
   // Slots lie all over the memory: to fetch those of many keys at once takes little more time than to fetch one.
-  void fetch_slot(const Key& key) const { __builtin_prefetch(&slots_[key.place() & mask_]); }
+  void fetch_slot(const Key& key) const { index_.prefetch(key.place()); }
   void fetch_key(const Key& key) const {
-    if (const std::uint32_t number = slots_[key.place() & mask_]) __builtin_prefetch(&keys_[number - 1]);
+    if (const std::uint32_t i = index_.first(key.place()); i != base::FlatIndex::kNone) __builtin_prefetch(&keys_[i]);
   }
   std::int32_t of(const Key& key) {
-    std::size_t at = key.place() & mask_;
-    for (; slots_[at] != 0; at = (at + 1) & mask_)
-      if (keys_[slots_[at] - 1] == key) return static_cast<std::int32_t>(slots_[at] - 1);
-    if (keys_.size() >= kMostStates) fail("the composition has more than 2,147,483,647 states");
-    keys_.push_back(key);
-    slots_[at] = static_cast<std::uint32_t>(keys_.size());
-    if (keys_.size() * 2 > slots_.size()) grow();
-    return static_cast<std::int32_t>(keys_.size() - 1);
+    const auto fresh = static_cast<std::uint32_t>(keys_.size());
+    const std::uint32_t i = index_.add(key.place(), fresh, [&](std::uint32_t known) { return keys_[known] == key; });
+    if (i == fresh) {
+      if (keys_.size() >= kMostStates) fail("the composition has more than 2,147,483,647 states");
+      keys_.push_back(key);
+    }
+    return static_cast<std::int32_t>(i);
   }
   std::size_t size() const { return keys_.size(); }
   const Key& operator[](std::size_t i) const { return keys_[i]; }
 
  private:
-  void grow() {
-    slots_.assign(slots_.size() * 2, 0);
-    mask_ = slots_.size() - 1;
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      std::size_t at = keys_[i].place() & mask_;
-      while (slots_[at] != 0) at = (at + 1) & mask_;
-      slots_[at] = static_cast<std::uint32_t>(i + 1);
-    }
-  }
   std::vector<Key> keys_;
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1024, 0);  // number + 1; 0: empty
-  std::size_t mask_ = 1023;
+  base::FlatIndex index_;
 };
 
 // ---- filters: the state after A, or B, has moved alone; no_epsilons and only_epsilons are about the arcs of the other.
@@ -169,23 +158,19 @@ class HashedArcs {
     if (!known_[s]) {
       known_[s] = true;
       for (std::size_t a = arcs.size(); a-- > 0;) {  // backwards: a list begins with the first arc
-        const auto [at, is_new] = first_.try_emplace(key(s, arcs[a].ilabel), kEnd);
-        before_.push_back({static_cast<std::uint32_t>(a), at->second});
-        at->second = static_cast<std::uint32_t>(before_.size() - 1);
+        std::uint32_t& first = first_.add(base::joined_key(s, arcs[a].ilabel), kEnd).first;
+        before_.push_back({static_cast<std::uint32_t>(a), first});
+        first = static_cast<std::uint32_t>(before_.size() - 1);
       }
     }
-    const auto found = first_.find(key(s, label));
-    if (found == first_.end()) return;
-    for (std::uint32_t at = found->second; at != kEnd; at = before_[at].second) body(arcs[before_[at].first]);
+    for (std::uint32_t at = first_.find(base::joined_key(s, label), kEnd); at != kEnd; at = before_[at].second)
+      body(arcs[before_[at].first]);
   }
 
  private:
   static constexpr std::uint32_t kEnd = 0xFFFFFFFF;
-  static std::uint64_t key(std::int32_t s, std::int32_t label) {
-    return std::uint64_t{static_cast<std::uint32_t>(s)} << 32 | static_cast<std::uint32_t>(label);
-  }
   std::vector<bool> known_;                                      // [N]
-  std::unordered_map<std::uint64_t, std::uint32_t> first_;       // into before_
+  base::FlatTable<std::uint32_t> first_;                         // into before_
   std::vector<std::pair<std::uint32_t, std::uint32_t>> before_;  // arc, the next with the same label
 };
 

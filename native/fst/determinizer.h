@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/determinize.h"
 #include "fst/distance.h"
 #include "fst/examples.h"
@@ -66,9 +66,7 @@ class Determinizer {
         options_(options),
         transducer_(transducer),
         quantized_one_(k_.quantize(k_.one(), options.delta)),
-        single_(machine.states(), -1),
-        slots_(1024, 0),
-        mask_(1023) {}
+        single_(machine.states(), -1) {}
 
   // The number of the subset of the start.
   std::int32_t begin(std::int32_t start) {
@@ -331,23 +329,10 @@ class Determinizer {
       h ^= k_.hash(k_.quantize(element.weight, options_.delta)) * 3;
     }
     h = stir(h);
-    std::size_t at = h & mask_;
-    for (; slots_[at] != 0; at = (at + 1) & mask_) {
-      const auto [tag, i] = hashed_[slots_[at] - 1];
-      if (tag == h && equal(i)) return i;
-    }
+    const std::uint32_t known = index_.find(h, [&](std::uint32_t i) { return equal(static_cast<std::int32_t>(i)); });
+    if (known != base::FlatIndex::kNone) return static_cast<std::int32_t>(known);
     const std::int32_t made = add(before, label);
-    hashed_.push_back({h, made});
-    slots_[at] = static_cast<std::uint32_t>(hashed_.size());
-    if (hashed_.size() * 2 > slots_.size()) {
-      slots_.assign(slots_.size() * 4, 0);
-      mask_ = slots_.size() - 1;
-      for (std::size_t i = 0; i < hashed_.size(); ++i) {
-        at = hashed_[i].first & mask_;
-        while (slots_[at] != 0) at = (at + 1) & mask_;
-        slots_[at] = static_cast<std::uint32_t>(i + 1);
-      }
-    }
+    index_.add(h, static_cast<std::uint32_t>(made), [](std::uint32_t) { return false; });
     return made;
   }
   std::int32_t add(std::int32_t before, std::int32_t label) {
@@ -429,9 +414,9 @@ class Determinizer {
     }
   }
   std::int32_t chain(std::uint32_t rest) {
-    const auto [at, is_new] = chain_of_.try_emplace(rest, static_cast<std::int32_t>(chains_.size()));
+    const auto [at, is_new] = chain_of_.add(rest, static_cast<std::int32_t>(chains_.size()));
     if (is_new) chains_.push_back(rest);
-    return at->second;
+    return at;
   }
   void write_chain(std::size_t i) {
     const std::uint32_t rest = chains_[i];
@@ -456,15 +441,13 @@ class Determinizer {
   Assembly<Weight> out_;
   StringPool pool_;
   std::vector<Element> elements_, pending_;
-  std::vector<std::size_t> begin_{0};                           // [subsets + 1] into elements_
-  std::vector<std::pair<std::int32_t, std::int32_t>> before_;   // [subsets] how it was first reached
-  std::vector<std::int32_t> single_;                            // [states] the subset of this state alone, or -1
-  std::vector<std::pair<std::uint64_t, std::int32_t>> hashed_;  // hash and number of the other subsets
-  std::vector<std::uint32_t> slots_;                            // into hashed_, + 1
-  std::size_t mask_;
+  std::vector<std::size_t> begin_{0};                          // [subsets + 1] into elements_
+  std::vector<std::pair<std::int32_t, std::int32_t>> before_;  // [subsets] how it was first reached
+  std::vector<std::int32_t> single_;                           // [states] the subset of this state alone, or -1
+  base::FlatIndex index_;                                      // of the other subsets
   std::vector<Step> steps_;
   FinalOutputs<Weight> final_outputs_;
-  std::unordered_map<std::uint32_t, std::int32_t> chain_of_;
+  base::FlatTable<std::int32_t> chain_of_;
   std::vector<std::uint32_t> chains_;  // rests to write behind the end
   // if pruned:
   std::vector<Weight> to_end_;                         // [N]

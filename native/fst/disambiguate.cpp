@@ -1,8 +1,8 @@
 #include "fst/disambiguate.h"
 
 #include <map>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/minimize.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
@@ -21,12 +21,12 @@ class CommonFutures {
     std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
     std::vector<std::vector<std::int32_t>> before;
     const auto of = [&](std::int32_t p, std::int32_t q) {
-      const auto [at, is_new] = number_.try_emplace(key(p, q), static_cast<std::int32_t>(pairs.size()));
+      const auto [at, is_new] = number_.add(base::joined_key(p, q), static_cast<std::int32_t>(pairs.size()));
       if (is_new) {
         pairs.emplace_back(p, q);
         before.emplace_back();
       }
-      return at->second;
+      return at;
     };
     of(machine.start(), machine.start());
     for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -72,16 +72,13 @@ class CommonFutures {
     }
   }
   bool operator()(std::int32_t p, std::int32_t q) const {
-    if (number_.empty()) return true;
-    const auto found = number_.find(key(p, q));
-    return found != number_.end() && shared_[found->second];
+    if (number_.size() == 0) return true;
+    const std::int32_t* const found = number_.find(base::joined_key(p, q));
+    return found != nullptr && shared_[*found];
   }
 
  private:
-  static std::uint64_t key(std::int32_t p, std::int32_t q) {
-    return std::uint64_t{static_cast<std::uint32_t>(p)} << 32 | static_cast<std::uint32_t>(q);
-  }
-  std::unordered_map<std::uint64_t, std::int32_t> number_;
+  base::FlatTable<std::int32_t> number_;
   std::vector<bool> shared_;
 };
 

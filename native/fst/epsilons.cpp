@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/flat_table.h"
 #include "fst/properties.h"
 #include "fst/structure.h"
 
@@ -12,20 +13,17 @@ namespace {
 constexpr std::size_t kDense = 64;           // states of a component that are worth a matrix
 constexpr std::size_t kReserved = 1u << 24;  // arcs that may be reserved for more than there will be
 
-// Adds up arcs with equal labels and next state, at the end of an array of arcs. Open addressing, emptied by counting up.
+// Adds up arcs with equal labels and next state, at the end of an array of arcs.
 template <class S>
 class ArcSum {
  public:
   using Arc = typename Machine<S>::Arc;
-  explicit ArcSum(const S& k) : k_(k), merges_(k.right()), slots_(64), mask_(63) {}
+  explicit ArcSum(const S& k) : k_(k), merges_(k.right()) {}
   // What is added from now on goes to the end of `arcs`, which nobody else may change meanwhile.
   void open(std::vector<Arc>& arcs) {
     arcs_ = &arcs;
     first_ = arcs.size();
-    if (++round_ == 0) {
-      slots_.assign(slots_.size(), Slot{});
-      round_ = 1;
-    }
+    index_.clear();
   }
   std::size_t first() const { return first_; }
   std::size_t size() const { return arcs_->size() - first_; }
@@ -34,46 +32,30 @@ class ArcSum {
       arcs_->push_back(arc);
       return;
     }
-    std::size_t at = place(arc) & mask_;
-    while (slots_[at].round == round_) {
-      Arc& there = (*arcs_)[first_ + slots_[at].arc];
-      if (there.ilabel == arc.ilabel && there.olabel == arc.olabel && there.nextstate == arc.nextstate) {
-        there.weight = k_.plus(there.weight, arc.weight);
-        return;
-      }
-      at = (at + 1) & mask_;
+    const auto fresh = static_cast<std::uint32_t>(size());
+    const std::uint32_t found = index_.add(hash(arc), fresh, [&](std::uint32_t i) {
+      const Arc& there = (*arcs_)[first_ + i];
+      return there.ilabel == arc.ilabel && there.olabel == arc.olabel && there.nextstate == arc.nextstate;
+    });
+    if (found == fresh) {
+      arcs_->push_back(arc);
+    } else {
+      Arc& there = (*arcs_)[first_ + found];
+      there.weight = k_.plus(there.weight, arc.weight);
     }
-    slots_[at] = {round_, static_cast<std::uint32_t>(size())};
-    arcs_->push_back(arc);
-    if (size() * 2 > slots_.size()) grow();
   }
 
  private:
-  struct Slot {
-    std::uint32_t round = 0;
-    std::uint32_t arc = 0;
-  };
-  static std::uint64_t place(const Arc& arc) {
+  static std::uint64_t hash(const Arc& arc) {
     std::uint64_t h =
         std::uint64_t{static_cast<std::uint32_t>(arc.ilabel)} << 32 | static_cast<std::uint32_t>(arc.olabel);
     h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u + static_cast<std::uint32_t>(arc.nextstate);
     h *= 0xC4CEB9FE1A85EC53u;
     return h ^ h >> 32;
   }
-  void grow() {
-    slots_.assign(slots_.size() * 2, Slot{});
-    mask_ = slots_.size() - 1;
-    for (std::size_t i = 0; i < size(); ++i) {
-      std::size_t at = place((*arcs_)[first_ + i]) & mask_;
-      while (slots_[at].round == round_) at = (at + 1) & mask_;
-      slots_[at] = {round_, static_cast<std::uint32_t>(i)};
-    }
-  }
   const S& k_;
   bool merges_;
-  std::vector<Slot> slots_;
-  std::size_t mask_;
-  std::uint32_t round_ = 0;
+  base::FlatIndex index_;
   std::vector<Arc>* arcs_ = nullptr;
   std::size_t first_ = 0;
 };

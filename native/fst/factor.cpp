@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/lazy_transform.h"
 
 namespace textmill::fst {
@@ -102,15 +102,15 @@ class Factored final : public Cached<Dynamic::Weight> {
 
  private:
   std::int32_t to(std::int32_t state, Id rest) {
-    const auto [at, is_new] = number_.try_emplace(std::uint64_t{static_cast<std::uint32_t>(state)} << 32 | rest,
-                                                  static_cast<std::int32_t>(places_.size()));
+    const auto [at, is_new] = number_.add(std::uint64_t{static_cast<std::uint32_t>(state)} << 32 | rest,
+                                          static_cast<std::int32_t>(places_.size()));
     if (is_new) {
       if (factors_.labels(rest) > longest_)
         fail("the weights on a cycle through state ", state,
              " hold more labels than it has arcs: they cannot be factored");
       places_.push_back({state, rest});
     }
-    return at->second;
+    return at;
   }
   struct Place {
     std::int32_t state;
@@ -122,7 +122,7 @@ class Factored final : public Cached<Dynamic::Weight> {
   std::size_t longest_;
   Factors factors_;
   std::vector<Place> places_;
-  std::unordered_map<std::uint64_t, std::int32_t> number_;
+  base::FlatTable<std::int32_t> number_;
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "fst/lazy_compose.h"
 
 #include <optional>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/lazy_labels.h"
 #include "fst/properties.h"
 #include "fst/special_arcs.h"
@@ -296,7 +296,7 @@ class Composed final : public Cached<W> {
   W add(W sum, std::span<const Arc> arcs, std::size_t first, std::size_t last) {
     const Ring<W>& k = this->ring();
     if (last - first < 2 * kStretch) return k.add(sum, arcs.subspan(first, last - first));
-    std::vector<W>& sums = stretches_[s2_];
+    std::vector<W>& sums = stretches_.add(base::key_of(s2_), {}).first;
     if (sums.empty())
       for (std::size_t at = 0; at + kStretch <= arcs.size(); at += kStretch)
         sums.push_back(k.add(k.zero(), arcs.subspan(at, kStretch)));
@@ -343,8 +343,8 @@ class Composed final : public Cached<W> {
   std::optional<SpecialArcs<Ring<W>, LazySource<W>, true>> left_;
   std::optional<SpecialArcs<Ring<W>, LazySource<W>, false>> right_;
   StateTable<WideKey> table_;
-  std::unordered_map<std::int32_t, std::vector<W>> stretches_;  // of states of B, sums of kStretch arcs each
-  std::vector<W> paid_weights_;                                 // [states] what was paid early, if weights are pushed
+  base::FlatTable<std::vector<W>> stretches_;  // of states of B, sums of kStretch arcs each
+  std::vector<W> paid_weights_;                // [states] what was paid early, if weights are pushed
   // of the state that is computed
   std::int32_t s1_ = 0, s2_ = 0;
   std::uint32_t f_ = 0;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/compose.h"
 #include "fst/lazy.h"
 #include "fst/structure.h"
@@ -42,10 +42,11 @@ LazyPointer<W> numbered(const LazyPointer<W>& b, const Pairs& pairs, std::int32_
   if (!b->whole()) return lazy_sort(lazy_relabel<W>(b, pairs, {}, limit, other), false, limit);
   std::int32_t most = 0;
   for (const auto& pair : pairs) most = std::max(most, pair.first);
-  std::unordered_map<std::int32_t, std::int32_t> far;  // labels that are too large for a table
+  base::FlatTable<std::int32_t> far;  // labels that are too large for a table
   std::vector<std::int32_t> near(std::min<std::size_t>(static_cast<std::size_t>(most) + 1, kMostNear), other);
   for (const auto& [label, number] : pairs)
-    static_cast<std::size_t>(label) < near.size() ? near[label] = number : far[label] = number;
+    static_cast<std::size_t>(label) < near.size() ? near[label] = number
+                                                  : far.add(base::key_of(label), 0).first = number;
   Automaton<W> made(*b->whole());
   for (std::int32_t s = 0; s < made.states(); ++s) {
     for (auto& arc : made.edit(s)) {
@@ -53,8 +54,7 @@ LazyPointer<W> numbered(const LazyPointer<W>& b, const Pairs& pairs, std::int32_
       if (static_cast<std::size_t>(arc.ilabel) < near.size()) {
         arc.ilabel = near[arc.ilabel];
       } else {
-        const auto found = far.find(arc.ilabel);
-        arc.ilabel = found == far.end() ? other : found->second;
+        arc.ilabel = far.find(base::key_of(arc.ilabel), other);
       }
     }
   }

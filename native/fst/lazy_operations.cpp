@@ -1,9 +1,10 @@
 // Operations that move arcs about or add up weights behind epsilons, state by state.
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/lazy.h"
+#include "fst/structure.h"
 
 namespace textmill::fst {
 namespace {
@@ -176,14 +177,14 @@ class Projected final : public Shifted<W> {
   bool output_;
 };
 
-using LabelMap = std::unordered_map<std::int32_t, std::int32_t>;
+using LabelMap = base::FlatTable<std::int32_t>;
 
 template <class W>
 class Relabeled final : public Shifted<W> {
  public:
   Relabeled(LazyPointer<W> a, LabelMap input, LabelMap output, std::int32_t other, std::size_t limit)
       : Shifted<W>(a, 0, limit), input_(std::move(input)), output_(std::move(output)), other_(other) {
-    this->set_sorted(input_.empty() && a->sorted(false), output_.empty() && a->sorted(true));
+    this->set_sorted(input_.size() == 0 && a->sorted(false), output_.size() == 0 && a->sorted(true));
   }
 
  protected:
@@ -191,8 +192,7 @@ class Relabeled final : public Shifted<W> {
     const View<W> state = this->a_->state(q);
     out.open(state.final);
     const auto mapped = [](const LabelMap& map, std::int32_t label, std::int32_t other) {
-      const auto found = map.find(label);
-      return found != map.end() ? found->second : label == 0 || other == kNoLabel ? label : other;
+      return map.find(base::key_of(label), label == 0 || other == kNoLabel ? label : other);
     };
     for (auto arc : state) {
       arc.ilabel = mapped(input_, arc.ilabel, other_);
@@ -279,15 +279,16 @@ class Loud final : public Shifted<W> {
       return;
     }
     std::vector<std::int32_t> reached{q};
-    std::unordered_map<std::int32_t, std::int32_t> number{{q, 0}};
+    base::FlatTable<std::int32_t> number;
+    number.add(base::key_of(q), 0);
     Assembly<W> silent;
     for (std::size_t i = 0; i < reached.size(); ++i) {
       silent.open(k.one());
       for (auto arc : this->a_->state(reached[i])) {
         if (arc.ilabel != 0 || arc.olabel != 0) continue;
-        const auto [at, is_new] = number.try_emplace(arc.nextstate, static_cast<std::int32_t>(reached.size()));
+        const auto [at, is_new] = number.add(base::key_of(arc.nextstate), static_cast<std::int32_t>(reached.size()));
         if (is_new) reached.push_back(arc.nextstate);
-        arc.nextstate = at->second;
+        arc.nextstate = at;
         silent.push(arc);
       }
     }
@@ -368,8 +369,7 @@ template <class W>
 LazyPointer<W> lazy_relabel(LazyPointer<W> a, std::span<const std::pair<std::int32_t, std::int32_t>> input,
                             std::span<const std::pair<std::int32_t, std::int32_t>> output, std::size_t limit,
                             std::int32_t other_input) {
-  return std::make_shared<Relabeled<W>>(std::move(a), LabelMap(input.begin(), input.end()),
-                                        LabelMap(output.begin(), output.end()), other_input, limit);
+  return std::make_shared<Relabeled<W>>(std::move(a), label_table(input), label_table(output), other_input, limit);
 }
 template <class W>
 LazyPointer<W> lazy_sort(LazyPointer<W> a, bool output, std::size_t limit) {

@@ -1,7 +1,8 @@
 #include "fst/lazy_transform.h"
 
 #include <array>
-#include <unordered_map>
+
+#include "base/flat_table.h"
 
 namespace textmill::fst {
 namespace {
@@ -32,12 +33,11 @@ class Replaced final : public Cached<W> {
     for (std::size_t i = 0; i < machines_.size(); ++i) {
       if (!machines_[i].second->ring().same(this->ring()))
         fail("the machine of label ", machines_[i].first, " has another semiring than ", this->ring().name());
-      if (!number_.emplace(machines_[i].first, static_cast<std::int32_t>(i)).second)
+      if (!number_.add(base::key_of(machines_[i].first), static_cast<std::int32_t>(i)).second)
         fail("label ", machines_[i].first, " has two machines");
     }
-    const auto root = number_.find(options.root);
-    if (root == number_.end()) fail("the root label ", options.root, " has no machine");
-    root_ = root->second;
+    root_ = number_.find(base::key_of(options.root), kNoMachine);
+    if (root_ == kNoMachine) fail("the root label ", options.root, " has no machine");
     returns_.of(-1, -1, -1);
   }
 
@@ -59,13 +59,13 @@ class Replaced final : public Cached<W> {
                 states_.of(before, caller, next)});
     }
     for (auto arc : state) {
-      const auto called = number_.find(arc.olabel);
-      if (called == number_.end()) {
+      const std::int32_t called = number_.find(base::key_of(arc.olabel), kNoMachine);
+      if (called == kNoMachine) {
         arc.nextstate = states_.of(back, m, arc.nextstate);
       } else {
-        const std::int32_t start = machines_[called->second].second->start();
+        const std::int32_t start = machines_[called].second->start();
         if (start == kNoState) continue;
-        arc.nextstate = states_.of(returns_.of(back, m, arc.nextstate), called->second, start);
+        arc.nextstate = states_.of(returns_.of(back, m, arc.nextstate), called, start);
         if (options_.call == CallLabels::neither || options_.call == CallLabels::output) arc.ilabel = 0;
         if (options_.call == CallLabels::neither || options_.call == CallLabels::input) arc.olabel = 0;
       }
@@ -76,7 +76,8 @@ class Replaced final : public Cached<W> {
  private:
   std::vector<std::pair<std::int32_t, LazyPointer<W>>> machines_;
   ReplaceOptions options_;
-  std::unordered_map<std::int32_t, std::int32_t> number_;
+  static constexpr std::int32_t kNoMachine = -1;
+  base::FlatTable<std::int32_t> number_;
   std::int32_t root_ = 0;
   Triples states_, returns_;
 };

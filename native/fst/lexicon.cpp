@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/flat_table.h"
 #include "fst/sequences.h"
 
 namespace textmill::fst {
@@ -32,21 +33,13 @@ std::int32_t code_point(const char* at, std::size_t size) {
 // States that are closed, and how to find an equal one.
 class Register {
  public:
-  Register() : slots_(1 << 12, kEmpty) {}
-
   std::int32_t close(float final, std::span<const FloatArc> arcs) {
-    const std::uint64_t hash = hash_of(final, arcs);
-    std::size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at] != kEmpty; at = (at + 1) & (slots_.size() - 1))
-      if (hashes_[slots_[at]] == static_cast<std::uint32_t>(hash >> 32) && same(slots_[at], final, arcs))
-        return static_cast<std::int32_t>(slots_[at]);
-    const auto id = static_cast<std::uint32_t>(states_.size());
+    const auto fresh = static_cast<std::uint32_t>(states_.size());
+    const std::uint32_t id =
+        index_.add(hash_of(final, arcs), fresh, [&](std::uint32_t known) { return same(known, final, arcs); });
+    if (id != fresh) return static_cast<std::int32_t>(id);
     states_.push_back({final, static_cast<std::uint32_t>(arcs_.size()), static_cast<std::uint32_t>(arcs.size()), 0, 0});
-    hashes_.push_back(static_cast<std::uint32_t>(hash >> 32));
-    lows_.push_back(static_cast<std::uint32_t>(hash));
     arcs_.insert(arcs_.end(), arcs.begin(), arcs.end());
-    slots_[at] = id;
-    if (states_.size() * 2 > slots_.size()) grow();
     return static_cast<std::int32_t>(id);
   }
 
@@ -55,8 +48,6 @@ class Register {
   }
 
  private:
-  static constexpr std::uint32_t kEmpty = 0xFFFFFFFF;
-
   static std::uint32_t rounded(float weight) {
     return std::isinf(weight) ? 0x7FFFFFFF
                               : static_cast<std::uint32_t>(static_cast<std::int64_t>(std::lround(weight * 1048576.0)));
@@ -80,20 +71,9 @@ class Register {
         return false;
     return true;
   }
-  void grow() {
-    std::vector<std::uint32_t> slots(slots_.size() * 2, kEmpty);
-    for (std::uint32_t id = 0; id < states_.size(); ++id) {
-      std::size_t at = lows_[id] & (slots.size() - 1);
-      while (slots[at] != kEmpty) at = (at + 1) & (slots.size() - 1);
-      slots[at] = id;
-    }
-    slots_.swap(slots);
-  }
-
   std::vector<State<float>> states_;
   std::vector<FloatArc> arcs_;
-  std::vector<std::uint32_t> hashes_, lows_;  // of the states: upper and lower half
-  std::vector<std::uint32_t> slots_;          // a power of two, at most half full
+  base::FlatIndex index_;
 };
 
 struct Open {

@@ -5,8 +5,8 @@
 #include <concepts>
 #include <numeric>
 #include <optional>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/partition.h"
 #include "fst/paths.h"
 #include "fst/properties.h"
@@ -16,29 +16,14 @@ namespace textmill::fst {
 
 template <class W>
 std::int32_t Codes<W>::of(std::int32_t ilabel, std::int32_t olabel, const W& weight) {
-  const auto hash = [](const Code& code) {
-    return join(std::uint64_t{static_cast<std::uint32_t>(code.ilabel)} << 32 | static_cast<std::uint32_t>(code.olabel),
-                Values<W>::hash(code.weight));
-  };
-  const Code code{ilabel, olabel, weight};
-  std::size_t mask = slots_.size() - 1, at = hash(code) & mask;
-  for (; slots_[at] != 0; at = (at + 1) & mask) {
-    const Code& there = codes_[slots_[at] - 1];
-    if (there.ilabel == ilabel && there.olabel == olabel && Values<W>::equal(there.weight, weight))
-      return static_cast<std::int32_t>(slots_[at]);
-  }
-  codes_.push_back(code);
-  slots_[at] = static_cast<std::uint32_t>(codes_.size());
-  if (codes_.size() * 2 > slots_.size()) {
-    slots_.assign(slots_.size() * 2, 0);
-    mask = slots_.size() - 1;
-    for (std::size_t i = 0; i < codes_.size(); ++i) {
-      at = hash(codes_[i]) & mask;
-      while (slots_[at] != 0) at = (at + 1) & mask;
-      slots_[at] = static_cast<std::uint32_t>(i + 1);
-    }
-  }
-  return static_cast<std::int32_t>(codes_.size());
+  const std::uint64_t hash = join(base::joined_key(ilabel, olabel), Values<W>::hash(weight));
+  const auto fresh = static_cast<std::uint32_t>(codes_.size());
+  const std::uint32_t i = index_.add(hash, fresh, [&](std::uint32_t known) {
+    const Code& there = codes_[known];
+    return there.ilabel == ilabel && there.olabel == olabel && Values<W>::equal(there.weight, weight);
+  });
+  if (i == fresh) codes_.push_back({ilabel, olabel, weight});
+  return static_cast<std::int32_t>(i + 1);
 }
 
 template <class W>
@@ -111,19 +96,19 @@ Automaton<W> number_strings(Automaton<W> machine, std::span<std::uint32_t> outpu
   }
   strings = Automaton<W>(machine.zero(), machine.one());
   strings.set_start(strings.add_state(machine.one()));
-  std::unordered_map<std::uint32_t, std::int32_t> numbers;
+  base::FlatTable<std::int32_t> numbers;
   const auto number = [&](std::uint32_t string) {
     if (string == 0) return 0;
-    const auto [at, is_new] = numbers.try_emplace(string, static_cast<std::int32_t>(numbers.size() + 1));
-    if (!is_new) return at->second;
+    const auto [at, is_new] = numbers.add(string, static_cast<std::int32_t>(numbers.size() + 1));
+    if (!is_new) return at;
     std::int32_t from = 0;
     const auto labels = pool[string];
     for (std::size_t i = 0; i < labels.size(); ++i) {
       const std::int32_t to = i + 1 < labels.size() ? strings.add_state() : 0;
-      strings.add_arc(from, {i == 0 ? at->second : 0, labels[i], machine.one(), to});
+      strings.add_arc(from, {i == 0 ? at : 0, labels[i], machine.one(), to});
       from = to;
     }
-    return at->second;
+    return at;
   };
   const std::int32_t start = machine.start();
   if (prefix != 0) {

@@ -9,6 +9,7 @@
 // Reference: Mohri (2000), Minimization algorithms for sequential transducers.
 #pragma once
 
+#include "base/flat_table.h"
 #include "fst/machine.h"
 
 namespace textmill::fst {
@@ -28,7 +29,7 @@ class Codes {
     std::int32_t ilabel, olabel;
     W weight;
   };
-  Codes(bool labels, bool weights) : labels_(labels), weights_(weights), slots_(64, 0) {}
+  Codes(bool labels, bool weights) : labels_(labels), weights_(weights) {}
   bool labels() const { return labels_; }
   bool weights() const { return weights_; }
   std::size_t size() const { return codes_.size(); }
@@ -38,7 +39,7 @@ class Codes {
  private:
   bool labels_, weights_;
   std::vector<Code> codes_;
-  std::vector<std::uint32_t> slots_;  // number + 1
+  base::FlatIndex index_;
 };
 #define X(W) extern template class Codes<W>;
 TEXTMILL_FST_WEIGHTS(X)

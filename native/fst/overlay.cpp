@@ -1,5 +1,6 @@
 #include "fst/overlay.h"
 
+#include "base/flat_table.h"
 #include "fst/properties.h"
 
 namespace textmill::fst {
@@ -17,18 +18,18 @@ bool Edits<W>::sorted(bool output) const {
 template <class W>
 std::int32_t Edits<W>::add_state() {
   if (static_cast<std::size_t>(states_) >= kMostStates) fail("a machine has at most 2,147,483,647 states");
-  where_.emplace(states_, edited_.add_state());
+  where_.add(base::key_of(states_), edited_.add_state());
   return states_++;
 }
 
 template <class W>
 std::int32_t Edits<W>::own(std::int32_t s) {
-  const auto [at, added] = where_.emplace(s, edited_.states());
+  const auto [at, added] = where_.add(base::key_of(s), edited_.states());
   if (added) {
     edited_.add_state(base_->final(s));
-    for (const auto& arc : base_->arcs(s)) edited_.add_arc(at->second, arc);
+    for (const auto& arc : base_->arcs(s)) edited_.add_arc(at, arc);
   }
-  return at->second;
+  return at;
 }
 
 template <class W>

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/lazy.h"
 
 namespace textmill::fst {
@@ -26,7 +26,7 @@ class Edits {
   std::int32_t states() const { return states_; }
   std::size_t arcs() const { return arcs_; }
   std::size_t changed() const { return where_.size(); }  // states among the edits
-  std::size_t memory() const { return edited_.memory() + where_.size() * 2 * sizeof(void*); }
+  std::size_t memory() const { return edited_.memory() + where_.memory(); }
   const State<W>& state(std::int32_t s) const {
     const std::int32_t at = find(s);
     return at == kNoState ? base_->state(s) : edited_.state(at);
@@ -52,16 +52,13 @@ class Edits {
   Automaton<W> merged() const;
 
  private:
-  std::int32_t find(std::int32_t s) const {
-    const auto found = where_.find(s);
-    return found == where_.end() ? kNoState : found->second;
-  }
+  std::int32_t find(std::int32_t s) const { return where_.find(base::key_of(s), kNoState); }
   // The number of a state among the edits; it is copied there if need be.
   std::int32_t own(std::int32_t s);
 
   std::shared_ptr<const Automaton<W>> base_;
   Automaton<W> edited_;
-  std::unordered_map<std::int32_t, std::int32_t> where_;
+  base::FlatTable<std::int32_t> where_;
   std::int32_t start_, states_;
   std::size_t arcs_;
 };

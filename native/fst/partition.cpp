@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/flat_table.h"
 #include "fst/sequences.h"
 
 namespace textmill::fst {
@@ -109,40 +110,19 @@ class Blocks {
   }
 };
 
-// States by what tells them apart; the first of those that are equal stands for them. Open addressing, at most half full.
+// States by what tells them apart; the first of those that are equal stands for them.
 class StateTable {
  public:
-  StateTable() : slots_(1024, Slot{0, -1}) {}
   // The state that stands for s, s itself if it is the first.
   template <class Equal>
   std::int32_t find(std::uint64_t hash, std::int32_t s, Equal equal) {
-    const auto tag = static_cast<std::uint32_t>(hash >> 32);
-    std::size_t at = place(tag);
-    for (; slots_[at].state >= 0; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at].tag == tag && equal(slots_[at].state, s)) return slots_[at].state;
-    slots_[at] = {tag, s};
-    if (++used_ * 2 > slots_.size()) grow();
-    return s;
+    return static_cast<std::int32_t>(index_.add(hash, static_cast<std::uint32_t>(s), [&](std::uint32_t known) {
+      return equal(static_cast<std::int32_t>(known), s);
+    }));
   }
 
  private:
-  struct Slot {
-    std::uint32_t tag;
-    std::int32_t state;
-  };
-  std::size_t place(std::uint32_t tag) const { return tag & (slots_.size() - 1); }
-  void grow() {
-    std::vector<Slot> old(slots_.size() * 2, Slot{0, -1});
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.state < 0) continue;
-      std::size_t at = place(slot.tag);
-      while (slots_[at].state >= 0) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = slot;
-    }
-  }
-  std::vector<Slot> slots_;
-  std::size_t used_ = 0;
+  base::FlatIndex index_;
 };
 
 // Of a deterministic graph. `own` and `next` give what is known of a state itself and of where its arcs lead.

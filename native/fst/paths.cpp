@@ -1,8 +1,8 @@
 #include "fst/paths.h"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/best_first.h"
 #include "fst/distance.h"
 #include "fst/path_writer.h"
@@ -453,17 +453,17 @@ Automaton<W> factor(const Automaton<W>& machine, std::span<const std::uint32_t> 
   out.reserve(machine.states(), machine.arcs());
   // (state, still to be written); state kNoState: nothing but that
   std::vector<std::pair<std::int32_t, std::uint32_t>> todo;
-  std::unordered_map<std::uint64_t, std::int32_t> known;
+  base::FlatTable<std::int32_t> known;
   const auto of = [&](std::int32_t s, std::uint32_t rest) {
-    const auto [at, is_new] = known.try_emplace(std::uint64_t{rest} << 32 | static_cast<std::uint32_t>(s),
-                                                static_cast<std::int32_t>(todo.size()));
+    const auto [at, is_new] =
+        known.add(std::uint64_t{rest} << 32 | static_cast<std::uint32_t>(s), static_cast<std::int32_t>(todo.size()));
     if (is_new) {
       if (pool[rest].size() > kMostCarried)
         fail("the outputs cannot be spelled out: more than ", kMostCarried,
              " labels would have to be carried to state ", s);
       todo.emplace_back(s, rest);
     }
-    return at->second;
+    return at;
   };
   const auto head = [&](std::uint32_t string) { return string == 0 ? 0 : pool[string][0]; };
   const auto tail = [&](std::uint32_t string) { return string == 0 ? 0 : pool.suffix(string, 1); };

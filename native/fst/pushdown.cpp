@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/flat_table.h"
 #include "fst/pushdown_stacks.h"
 
 namespace textmill::fst {
@@ -19,7 +20,7 @@ Parentheses::Parentheses(std::vector<std::pair<std::int32_t, std::int32_t>> pair
     count_ = std::max(count_, stacks_[i] + 1);
     const auto pair = static_cast<std::int32_t>(i);
     for (const bool opens : {true, false})
-      if (!kinds_.emplace(opens ? open : close, Kind{pair, opens}).second)
+      if (!kinds_.add(base::key_of(opens ? open : close), {pair, opens}).second)
         fail("label ", opens ? open : close, " is a parenthesis twice; each opens or closes one pair");
   }
 }
@@ -93,9 +94,9 @@ template <class W>
 CallingMachines<W> replace_pushdown(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>& machines,
                                     std::int32_t first_label) {
   if (machines.empty()) fail("there is no machine to begin with");
-  std::unordered_map<std::int32_t, std::size_t> number;
+  base::FlatTable<std::size_t> number;
   for (std::size_t i = 0; i < machines.size(); ++i)
-    if (!number.emplace(machines[i].first, i).second) fail("label ", machines[i].first, " has two machines");
+    if (!number.add(base::key_of(machines[i].first), i).second) fail("label ", machines[i].first, " has two machines");
   // machines that the root needs, in the order in which they are called first
   std::vector<std::size_t> used{0};
   std::vector<std::int64_t> first(machines.size(), -1);
@@ -105,27 +106,27 @@ CallingMachines<W> replace_pushdown(const std::vector<std::pair<std::int32_t, co
     const auto& machine = *machines[used[u]].second;
     for (std::int32_t s = 0; s < machine.states(); ++s)
       for (const auto& arc : machine.arcs(s)) {
-        const auto called = number.find(arc.olabel);
-        if (called == number.end() || first[called->second] >= 0) continue;
-        first[called->second] = states;
-        states += machines[called->second].second->states();
+        const std::size_t* const called = number.find(base::key_of(arc.olabel));
+        if (called == nullptr || first[*called] >= 0) continue;
+        first[*called] = states;
+        states += machines[*called].second->states();
         if (states > static_cast<std::int64_t>(kMostStates)) fail("the machines have more than 2,147,483,647 states");
-        used.push_back(called->second);
+        used.push_back(*called);
       }
   }
   // where each machine goes on to after a call, as the number of the parenthesis
-  std::vector<std::unordered_map<std::int32_t, std::int32_t>> returns(machines.size());
+  std::vector<base::FlatTable<std::int32_t>> returns(machines.size());
   std::vector<std::vector<std::int32_t>> returned(machines.size());
   std::int32_t pairs = 0;
   for (const std::size_t u : used) {
     const auto& machine = *machines[u].second;
     for (std::int32_t s = 0; s < machine.states(); ++s)
       for (const auto& arc : machine.arcs(s)) {
-        const auto called = number.find(arc.olabel);
-        if (called == number.end() || machines[called->second].second->start() == kNoState) continue;
-        auto& of = returns[called->second];
+        const std::size_t* const called = number.find(base::key_of(arc.olabel));
+        if (called == nullptr || machines[*called].second->start() == kNoState) continue;
+        auto& of = returns[*called];
         const auto back = static_cast<std::int32_t>(first[u] + arc.nextstate);
-        if (of.emplace(back, static_cast<std::int32_t>(of.size())).second) returned[called->second].push_back(back);
+        if (of.add(base::key_of(back), static_cast<std::int32_t>(of.size())).second) returned[*called].push_back(back);
         pairs = std::max(pairs, static_cast<std::int32_t>(of.size()));
       }
   }
@@ -140,15 +141,15 @@ CallingMachines<W> replace_pushdown(const std::vector<std::pair<std::int32_t, co
       const bool ends = machine.is_final(s);
       out.open(u == 0 ? machine.final(s) : zero);
       for (auto arc : machine.arcs(s)) {
-        const auto called = number.find(arc.olabel);
+        const std::size_t* const called = number.find(base::key_of(arc.olabel));
         const auto next = static_cast<std::int32_t>(first[u] + arc.nextstate);
-        if (called == number.end()) {
+        if (called == nullptr) {
           arc.nextstate = next;
         } else {
-          const std::int32_t start = machines[called->second].second->start();
+          const std::int32_t start = machines[*called].second->start();
           if (start == kNoState) continue;
-          arc.ilabel = arc.olabel = open(returns[called->second].at(next));
-          arc.nextstate = static_cast<std::int32_t>(first[called->second] + start);
+          arc.ilabel = arc.olabel = open(*returns[*called].find(base::key_of(next)));
+          arc.nextstate = static_cast<std::int32_t>(first[*called] + start);
         }
         out.push(arc);
       }

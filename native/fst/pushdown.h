@@ -18,10 +18,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/lazy.h"
 
 namespace textmill::fst {
@@ -38,10 +38,7 @@ class Parentheses {
   };
   Parentheses(std::vector<std::pair<std::int32_t, std::int32_t>> pairs, std::vector<std::int32_t> stacks,
               Restriction restriction = Restriction::none);
-  Kind kind(std::int32_t label) const {
-    const auto found = kinds_.find(label);
-    return found == kinds_.end() ? Kind{} : found->second;
-  }
+  Kind kind(std::int32_t label) const { return kinds_.find(base::key_of(label), Kind{}); }
   std::int32_t size() const { return static_cast<std::int32_t>(pairs_.size()); }
   std::int32_t stack(std::int32_t pair) const { return stacks_[pair]; }
   std::int32_t stacks() const { return count_; }
@@ -53,7 +50,7 @@ class Parentheses {
   std::vector<std::int32_t> stacks_;  // [pairs] from 0
   std::int32_t count_ = 1;
   Restriction restriction_;
-  std::unordered_map<std::int32_t, Kind> kinds_;
+  base::FlatTable<Kind> kinds_;
 };
 
 // Faults unless every parenthesis is read and written by the same arcs, and no final weight is in the way.

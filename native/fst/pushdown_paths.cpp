@@ -1,6 +1,7 @@
 // Best balanced paths of a push-down transducer, and its expansion along them.
 #include <algorithm>
 
+#include "base/flat_table.h"
 #include "fst/pushdown_stacks.h"
 
 namespace textmill::fst {
@@ -113,18 +114,15 @@ class Balanced {
   // f(weight, state behind): balanced paths that begin with an opening arc, one for each way to close it
   template <class F>
   void jumps(const Arc<W>& open, std::int32_t pair, F f) const {
-    const auto site = sites_.find(key(open.nextstate, pair));
-    if (site == sites_.end()) return;
-    for (const Exit& exit : site->second.exits) {
+    const Site* const site = sites_.find(base::joined_key(open.nextstate, pair));
+    if (site == nullptr) return;
+    for (const Exit& exit : site->exits) {
       const Arc<W>& close = a_.arcs(state_of(exit.item))[exit.arc];
       f(k_.times(k_.times(open.weight, weight_[exit.item]), close.weight), close.nextstate);
     }
   }
 
  private:
-  static std::uint64_t key(std::int32_t state, std::int32_t pair) {
-    return static_cast<std::uint64_t>(state) << 32 | static_cast<std::uint32_t>(pair);
-  }
   void run() {
     bool better = false;  // than one: then items are settled in rounds
     for (std::int32_t s = 0; s < a_.states() && !better; ++s)
@@ -172,7 +170,7 @@ class Balanced {
           relax(entry, arc.nextstate, k_.times(weight_[x], arc.weight), {x, kNoItem, i, 0});
           continue;
         }
-        Site& site = sites_[key(kind.opens ? arc.nextstate : entry, kind.pair)];
+        Site& site = sites_.add(base::joined_key(kind.opens ? arc.nextstate : entry, kind.pair), {}).first;
         if (first) (kind.opens ? site.callers : site.exits).push_back({x, i});
         if (kind.opens) {
           relax(arc.nextstate, arc.nextstate, k_.one(), {});
@@ -199,7 +197,7 @@ class Balanced {
   std::vector<W> weight_;
   std::vector<Back> back_;
   std::vector<std::uint8_t> waiting_, known_;
-  std::unordered_map<std::uint64_t, Site> sites_;
+  base::FlatTable<Site> sites_;
 };
 
 // The weight of the best rest of a path from (state, what is open), computed for one stack at a time when it is asked for.

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/pushdown.h"
 #include "fst/sequences.h"
 
@@ -49,18 +49,17 @@ class Stacks {
     std::int32_t parent, pair, depth;
   };
   std::int32_t child(std::int32_t node, std::int32_t pair) {
-    const std::uint64_t key = static_cast<std::uint64_t>(node) << 32 | static_cast<std::uint32_t>(pair);
-    const auto [at, added] = children_.emplace(key, static_cast<std::int32_t>(nodes_.size()));
+    const auto [at, added] = children_.add(base::joined_key(node, pair), static_cast<std::int32_t>(nodes_.size()));
     if (added) {
       if (nodes_.size() >= kMostStates) fail("more than 2,147,483,647 different stacks");
       nodes_.push_back({node, pair, nodes_[node].depth + 1});
     }
-    return at->second;
+    return at;
   }
 
   const Parentheses& parentheses_;
   std::vector<Node> nodes_;
-  std::unordered_map<std::uint64_t, std::int32_t> children_;
+  base::FlatTable<std::int32_t> children_;
   SequenceTable configurations_;
   std::vector<std::int32_t> scratch_;
 };

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/sequences.h"
 
 namespace textmill::fst {
@@ -116,20 +116,25 @@ class Classes {
       const auto [at, is_new] = numbers.try_emplace(arcs, static_cast<std::int32_t>(members.size()));
       if (is_new) members.emplace_back();
       members[at->second].push_back(label);
-      number[label] = at->second;
+      number.add(base::key_of(label), at->second);
     }
     copied = members.size();
     begin = static_cast<std::int32_t>(copied);
     end = begin + 1;
-    if (options.begin >= 0) number[options.begin] = begin;
-    if (options.end >= 0) number[options.end] = end;
+    if (options.begin >= 0) number.add(base::key_of(options.begin), begin);
+    if (options.end >= 0) number.add(base::key_of(options.end), end);
   }
-  std::int32_t of(std::int32_t label) const { return label == 0 ? -1 : number.at(label); }
+  std::int32_t of(std::int32_t label) const {
+    if (label == 0) return -1;
+    const std::int32_t* const found = number.find(base::key_of(label));
+    if (found == nullptr) fail("label ", label, " is neither in the rule nor in the alphabet");
+    return *found;
+  }
 
   LabelClasses members;
   std::size_t copied;  // classes of labels that strings have; two more for begin and end
   std::int32_t begin, end;
-  std::unordered_map<std::int32_t, std::int32_t> number;
+  base::FlatTable<std::int32_t> number;
 };
 
 // Adds the states of a machine; forwards, or with steps against the arcs.
@@ -279,16 +284,16 @@ Automaton<W> rewrite(const Automaton<W>& tau, const Automaton<W>& left, const Au
 
 template <class W>
 Automaton<W> expand_classes(const Automaton<W>& machine, const LabelClasses& classes) {
-  std::unordered_map<std::int32_t, const std::vector<std::int32_t>*> of;
-  for (const auto& members : classes) of[members.at(0)] = &members;
+  base::FlatTable<const std::vector<std::int32_t>*> of;
+  for (const auto& members : classes) of.add(base::key_of(members.at(0)), &members);
   Assembly<W> result;
   for (std::int32_t s = 0; s < machine.states(); ++s) {
     result.open(machine.final(s));
     for (const auto& arc : machine.arcs(s)) {
       result.push(arc);
-      const auto at = of.find(arc.ilabel);
-      if (at == of.end() || arc.ilabel != arc.olabel) continue;
-      for (const std::int32_t label : std::span(*at->second).subspan(1)) {
+      const std::vector<std::int32_t>* const members = of.find(base::key_of(arc.ilabel), nullptr);
+      if (members == nullptr || arc.ilabel != arc.olabel) continue;
+      for (const std::int32_t label : std::span(*members).subspan(1)) {
         auto other = arc;
         other.ilabel = other.olabel = label;
         result.push(other);

@@ -17,33 +17,15 @@ std::uint64_t hash_of(std::span<const std::int32_t> key) {
 }  // namespace
 
 std::uint32_t SequenceTable::insert(std::span<const std::int32_t> key) {
-  const std::uint64_t hash = hash_of(key);
-  std::size_t at = hash & mask_;
-  const auto tag = static_cast<std::uint32_t>(hash >> 32);
-  for (;; at = (at + 1) & mask_) {
-    const Slot slot = slots_[at];
-    if (slot.id == kNone) break;
-    if (slot.tag == tag && std::ranges::equal((*this)[slot.id], key)) return slot.id;
-  }
   if (size() >= kNone - 1) throw std::length_error("more than 4,294,967,294 distinct sequences");
-  const auto id = static_cast<std::uint32_t>(size());
-  values_.insert(values_.end(), key.begin(), key.end());
-  offsets_.push_back(values_.size());
-  slots_[at] = {tag, id};
-  if (size() * 2 > slots_.size()) grow();
-  return id;
-}
-
-void SequenceTable::grow() {
-  std::vector<Slot> bigger(slots_.size() * 2, Slot{0, kNone});
-  mask_ = bigger.size() - 1;
-  for (std::size_t id = 0; id < size(); ++id) {
-    const std::uint64_t hash = hash_of((*this)[id]);
-    std::size_t at = hash & mask_;
-    while (bigger[at].id != kNone) at = (at + 1) & mask_;
-    bigger[at] = {static_cast<std::uint32_t>(hash >> 32), static_cast<std::uint32_t>(id)};
+  const auto fresh = static_cast<std::uint32_t>(size());
+  const std::uint32_t id =
+      index_.add(hash_of(key), fresh, [&](std::uint32_t known) { return std::ranges::equal((*this)[known], key); });
+  if (id == fresh) {
+    values_.insert(values_.end(), key.begin(), key.end());
+    offsets_.push_back(values_.size());
   }
-  slots_.swap(bigger);
+  return id;
 }
 
 std::uint32_t StringPool::concat(std::uint32_t a, std::uint32_t b) {

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "base/flat_table.h"
+
 namespace textmill::fst {
 
 // Stirs 64 bits (the finalizer of MurmurHash3).
@@ -28,7 +30,7 @@ class SequenceTable {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  SequenceTable() : offsets_(1, 0), slots_(64, Slot{0, kNone}), mask_(63) {}
+  SequenceTable() : offsets_(1, 0) {}
 
   std::size_t size() const { return offsets_.size() - 1; }
   std::span<const std::int32_t> operator[](std::size_t id) const {
@@ -39,17 +41,9 @@ class SequenceTable {
   std::uint32_t insert(std::span<const std::int32_t> key);
 
  private:
-  struct Slot {
-    std::uint32_t tag;
-    std::uint32_t id;
-  };
-
-  void grow();
-
   std::vector<std::int32_t> values_;
   std::vector<std::size_t> offsets_;  // size() + 1
-  std::vector<Slot> slots_;           // a power of two, at most half full
-  std::size_t mask_;
+  base::FlatIndex index_;
 };
 
 }  // namespace textmill::fst

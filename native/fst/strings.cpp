@@ -70,33 +70,21 @@ std::vector<PathString<typename S::Weight>> paths(const Machine<S>& machine, std
 }
 
 template <class W>
-std::uint32_t* PairTrie<W>::slot(const Step& step) {
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t at = join(join(stir(static_cast<std::uint32_t>(step.from)), static_cast<std::uint32_t>(step.ilabel)),
-                        static_cast<std::uint32_t>(step.olabel)) &
-                   mask;
-  while (slots_[at] != 0 && steps_[slots_[at] - 1] != step) at = (at + 1) & mask;
-  return &slots_[at];
-}
-
-template <class W>
 W& PairTrie<W>::final(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels, const W& zero) {
   std::int32_t state = 0;
   for (std::size_t i = 0; i < std::max(ilabels.size(), olabels.size()); ++i) {
     const Step step{state, i < ilabels.size() ? ilabels[i] : 0, i < olabels.size() ? olabels[i] : 0};
-    std::uint32_t* found = slot(step);
-    if (*found == 0) {
+    const auto fresh = static_cast<std::uint32_t>(steps_.size());
+    const std::uint64_t hash =
+        join(join(stir(static_cast<std::uint32_t>(step.from)), static_cast<std::uint32_t>(step.ilabel)),
+             static_cast<std::uint32_t>(step.olabel));
+    const std::uint32_t found = index_.add(hash, fresh, [&](std::uint32_t known) { return steps_[known] == step; });
+    if (found == fresh) {
       if (finals_.size() >= kMostStates) fail("a machine has at most 2,147,483,647 states");
       steps_.push_back(step);
       finals_.push_back(zero);
-      *found = static_cast<std::uint32_t>(steps_.size());
-      if (steps_.size() * 2 > slots_.size()) {
-        slots_.assign(slots_.size() * 2, 0);
-        for (std::size_t s = 0; s < steps_.size(); ++s) *slot(steps_[s]) = static_cast<std::uint32_t>(s + 1);
-        found = slot(step);
-      }
     }
-    state = static_cast<std::int32_t>(*found);
+    state = static_cast<std::int32_t>(found + 1);
   }
   return finals_[state];
 }

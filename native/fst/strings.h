@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/machine.h"
 #include "fst/symbols.h"
 
@@ -45,7 +46,7 @@ struct Text {
 template <class W>
 class PairTrie {
  public:
-  explicit PairTrie(const W& zero) : finals_(1, zero), slots_(1024) {}
+  explicit PairTrie(const W& zero) : finals_(1, zero) {}
   // The final weight of the state that the pair leads to. The shorter of the two strings goes on with epsilons.
   W& final(std::span<const std::int32_t> ilabels, std::span<const std::int32_t> olabels, const W& zero);
   Automaton<W> finish(const W& zero, const W& one);
@@ -55,10 +56,9 @@ class PairTrie {
     std::int32_t from, ilabel, olabel;
     friend bool operator==(const Step&, const Step&) = default;
   };
-  std::uint32_t* slot(const Step& step);
   std::vector<Step> steps_;  // step i leads to state i + 1
   std::vector<W> finals_;
-  std::vector<std::uint32_t> slots_;  // by step: its number + 1, 0 if there is none; a power of two, at most half full
+  base::FlatIndex index_;
 };
 #define X(W) extern template class PairTrie<W>;
 TEXTMILL_FST_WEIGHTS(X)

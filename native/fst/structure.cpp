@@ -2,8 +2,8 @@
 
 #include <limits>
 #include <numeric>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/properties.h"
 
 namespace textmill::fst {
@@ -271,11 +271,8 @@ Automaton<W> project(const Automaton<W>& a, bool output) {
 
 template <class W>
 Automaton<W> relabel(const Automaton<W>& a, LabelPairs input, LabelPairs output) {
-  const std::unordered_map<std::int32_t, std::int32_t> inputs(input.begin(), input.end()),
-      outputs(output.begin(), output.end());
-  const auto change = [](const auto& map, std::int32_t& label) {
-    if (const auto found = map.find(label); found != map.end()) label = found->second;
-  };
+  const auto inputs = label_table(input), outputs = label_table(output);
+  const auto change = [](const auto& map, std::int32_t& label) { label = map.find(base::key_of(label), label); };
   Automaton<W> out(a);
   for (std::int32_t s = 0; s < out.states(); ++s) {
     for (auto& arc : out.edit(s)) {

@@ -13,11 +13,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/machine.h"
 
 namespace textmill::fst {
 
 using LabelPairs = std::span<const std::pair<std::int32_t, std::int32_t>>;
+
+// The first label of each pair with the second; of pairs that begin alike the first holds.
+inline base::FlatTable<std::int32_t> label_table(LabelPairs pairs) {
+  base::FlatTable<std::int32_t> table;
+  for (const auto& [from, to] : pairs) table.add(base::key_of(from), to);
+  return table;
+}
 
 template <class W>
 Automaton<W> unite(std::span<const Automaton<W>* const> parts);  // one at least

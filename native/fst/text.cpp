@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <unordered_map>
+
+#include "base/flat_table.h"
 
 namespace textmill::fst {
 namespace {
@@ -44,16 +45,16 @@ class StateNumbers {
       if (dense_[name] == kNoState) dense_[name] = count_++;
       return dense_[name];
     }
-    const auto [at, is_new] = sparse_.try_emplace(name, count_);
+    const auto [at, is_new] = sparse_.add(static_cast<std::uint64_t>(name), count_);
     count_ += is_new;
-    return at->second;
+    return at;
   }
   std::int32_t count() const { return count_; }
 
  private:
   static constexpr std::int64_t kDense = 1 << 24;
   std::vector<std::int32_t> dense_;
-  std::unordered_map<std::int64_t, std::int32_t> sparse_;
+  base::FlatTable<std::int32_t> sparse_;
   std::int32_t count_ = 0;
 };
 

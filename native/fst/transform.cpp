@@ -3,8 +3,8 @@
 #include <cmath>
 #include <deque>
 #include <tuple>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/algebra.h"
 #include "fst/epsilons.h"
 #include "fst/examples.h"
@@ -19,7 +19,7 @@ namespace {
 // A fault if a machine calls itself, through others or at once: it would never be written out.
 template <class W>
 void check_calls(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>& machines,
-                 const std::unordered_map<std::int32_t, std::int32_t>& number, std::int32_t root) {
+                 const base::FlatTable<std::int32_t>& number, std::int32_t root) {
   std::vector<int> color(machines.size(), 0);  // 1: being looked at, 2: done
   struct Frame {
     std::int32_t machine, state;
@@ -38,8 +38,8 @@ void check_calls(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>
         frame.arc = 0;
         continue;
       }
-      const auto found = number.find(arcs[frame.arc++].olabel);
-      if (found != number.end() && color[found->second] != 2) called = found->second;
+      const std::int32_t* const found = number.find(base::key_of(arcs[frame.arc++].olabel));
+      if (found != nullptr && color[*found] != 2) called = *found;
     }
     if (called < 0) {
       color[frame.machine] = 2;
@@ -196,14 +196,14 @@ Automaton<V> converted(const Automaton<W>& machine, const V& zero, const V& one,
 template <class W>
 Automaton<W> replace(const std::vector<std::pair<std::int32_t, const Automaton<W>*>>& machines,
                      const ReplaceOptions& options) {
-  std::unordered_map<std::int32_t, std::int32_t> number;
+  base::FlatTable<std::int32_t> number;
   for (std::size_t i = 0; i < machines.size(); ++i)
-    if (!number.emplace(machines[i].first, static_cast<std::int32_t>(i)).second)
+    if (!number.add(base::key_of(machines[i].first), static_cast<std::int32_t>(i)).second)
       fail("label ", machines[i].first, " has two machines");
-  const auto root = number.find(options.root);
-  if (root == number.end()) fail("the root label ", options.root, " has no machine");
-  check_calls(machines, number, root->second);
-  const auto ring = bare_ring(*machines[root->second].second);
+  const std::int32_t* const root = number.find(base::key_of(options.root));
+  if (root == nullptr) fail("the root label ", options.root, " has no machine");
+  check_calls(machines, number, *root);
+  const auto ring = bare_ring(*machines[*root].second);
   std::vector<std::pair<std::int32_t, LazyPointer<W>>> leaves;
   for (const auto& [label, machine] : machines) leaves.emplace_back(label, borrowed(ring, *machine));
   return expand(*lazy_replace(std::move(leaves), options, kNoLimit), options.most_states);

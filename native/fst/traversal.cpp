@@ -3,8 +3,8 @@
 #include <deque>
 #include <functional>
 #include <queue>
-#include <unordered_map>
 
+#include "base/flat_table.h"
 #include "fst/properties.h"
 
 namespace textmill::fst {
@@ -218,15 +218,15 @@ Reachability reachable_labels(const Automaton<W>& machine, bool output) {
   Reachability out;
   const auto label = [output](const auto& arc) { return output ? arc.olabel : arc.ilabel; };
   const Components found = output ? components(machine, OutputEpsilonArcs{}) : components(machine, InputEpsilonArcs{});
-  std::unordered_map<std::int32_t, std::int32_t> number;
+  base::FlatTable<std::int32_t> number;
   grow(
       machine, found, out,
       [&](std::int32_t s, std::vector<Interval>& set) {
         for (const auto& arc : machine.arcs(s)) {
           if (label(arc) == 0) continue;
-          const auto [at, is_new] = number.try_emplace(label(arc), static_cast<std::int32_t>(number.size()));
+          const auto [at, is_new] = number.add(base::key_of(label(arc)), static_cast<std::int32_t>(number.size()));
           if (is_new) out.labels.push_back(label(arc));
-          set.emplace_back(at->second, at->second);
+          set.emplace_back(at, at);
         }
       },
       [&](const auto& arc) { return label(arc) == 0; });

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "fst/algebra.h"
 #include "fst/examples.h"
 #include "fst/properties.h"
@@ -21,18 +21,16 @@ std::string find_unequal_twins(const Machine<S>& machine, double delta, std::siz
     std::int32_t p, q, before, label;
   };
   std::vector<Pair> pairs;
-  std::unordered_map<std::uint64_t, std::int32_t> number;
+  base::FlatTable<std::int32_t> number;
   struct Edge {
     std::int32_t to;
     Weight x, y;
   };
   std::vector<std::vector<Edge>> edges;
   const auto of = [&](std::int32_t p, std::int32_t q, std::int32_t before, std::int32_t label) {
-    const auto [at, is_new] =
-        number.try_emplace(std::uint64_t{static_cast<std::uint32_t>(p)} << 32 | static_cast<std::uint32_t>(q),
-                           static_cast<std::int32_t>(pairs.size()));
+    const auto [at, is_new] = number.add(base::joined_key(p, q), static_cast<std::int32_t>(pairs.size()));
     if (is_new) pairs.push_back({p, q, before, label});
-    return at->second;
+    return at;
   };
   of(machine.start(), machine.start(), -1, 0);
   for (std::size_t i = 0; i < pairs.size() && pairs.size() < most; ++i) {

@@ -248,7 +248,7 @@ struct Expansion::Miner {
   int degree;
   unsigned bits;
   double least;
-  std::vector<Slot>& made;
+  std::vector<Made>& made;
 
   struct Level {
     std::vector<double> sum, size;   // of a and of |a|, by rank
@@ -289,10 +289,10 @@ struct Expansion::Miner {
       const double bound = beyond(size + 1) * level.size[r];
       const std::size_t place = made.size();
       const bool kept = std::abs(weight) >= least && weight != 0.0;
-      made.push_back({longer, kept ? weight : 0.0, false});
+      made.push_back({longer, {kept ? weight : 0.0, false}});
       const bool larger = size + 1 < degree && bound >= least && extend(level.rows[r], rank, longer, size + 1);
       if (kept || larger) {
-        made[place].larger = larger;
+        made[place].second.larger = larger;
         any = true;
       } else {
         made.pop_back();
@@ -325,9 +325,9 @@ Expansion::Expansion(const ActiveSet& active, std::span<const double> coefficien
   }
   const std::array<double, 5> factor = expansion_factors(degree);
   constexpr std::size_t kStretch = 256;  // first features that a thread handles at a time
-  std::vector<std::vector<Slot>> parts((features + kStretch - 1) / kStretch);
+  std::vector<std::vector<Made>> parts((features + kStretch - 1) / kStretch);
   base::parallel_blocks(features, kStretch, threads, [&](std::size_t begin, std::size_t end) {
-    std::vector<Slot>& made = parts[begin / kStretch];
+    std::vector<Made>& made = parts[begin / kStretch];
     Miner miner{active, coefficient, ranks, factor, degree, bits_, least, made, {}};
     miner.levels.resize(static_cast<std::size_t>(degree) + 1);
     for (int s = 1; s < degree; ++s) {
@@ -345,11 +345,11 @@ Expansion::Expansion(const ActiveSet& active, std::span<const double> coefficien
       const std::size_t place = made.size();
       const double weight = factor[1] * sum;
       const bool kept = std::abs(weight) >= least && weight != 0.0;
-      made.push_back({static_cast<std::uint64_t>(r) + 1, kept ? weight : 0.0, false});
+      made.push_back({static_cast<std::uint64_t>(r) + 1, {kept ? weight : 0.0, false}});
       const bool larger = degree > 1 && miner.beyond(1) * size >= least &&
                           miner.extend(rows[r], static_cast<std::int32_t>(r), static_cast<std::uint64_t>(r) + 1, 1);
       if (kept || larger) {
-        made[place].larger = larger;
+        made[place].second.larger = larger;
       } else {
         made.pop_back();
       }
@@ -357,38 +357,24 @@ Expansion::Expansion(const ActiveSet& active, std::span<const double> coefficien
   });
   std::size_t total = 0;
   for (const auto& part : parts) total += part.size();
-  slots_.resize(std::bit_ceil(2 * total + 2));
+  entries_.reserve(total + 1);
   for (auto& part : parts) {
-    for (const Slot& slot : part) insert(slot);
-    std::vector<Slot>().swap(part);
+    for (const auto& [key, entry] : part) {
+      entries_.add(key, entry);
+      conjunctions_ += entry.weight != 0.0;
+    }
+    std::vector<Made>().swap(part);
   }
-}
-
-const Expansion::Slot* Expansion::find(std::uint64_t key) const {
-  const std::uint64_t mixed = key * 0x9E3779B97F4A7C15u;
-  for (std::size_t at = static_cast<std::size_t>(mixed ^ mixed >> 29);; ++at) {
-    const Slot& slot = slots_[at & (slots_.size() - 1)];
-    if (slot.key == key) return &slot;
-    if (slot.key == 0) return nullptr;
-  }
-}
-
-void Expansion::insert(const Slot& made) {
-  const std::uint64_t mixed = made.key * 0x9E3779B97F4A7C15u;
-  std::size_t at = static_cast<std::size_t>(mixed ^ mixed >> 29);
-  while (slots_[at & (slots_.size() - 1)].key != 0) ++at;
-  slots_[at & (slots_.size() - 1)] = made;
-  conjunctions_ += made.weight != 0.0;
 }
 
 double Expansion::sum(std::span<const std::int32_t> ranks, std::size_t from, std::uint64_t key, int left) const {
   double total = 0.0;
   for (std::size_t i = from; i < ranks.size(); ++i) {
     const std::uint64_t longer = key << bits_ | static_cast<std::uint64_t>(ranks[i] + 1);
-    const Slot* slot = find(longer);
-    if (slot == nullptr) continue;
-    total += slot->weight;
-    if (slot->larger && left > 1) total += sum(ranks, i + 1, longer, left - 1);
+    const Entry* const entry = entries_.find(longer);
+    if (entry == nullptr) continue;
+    total += entry->weight;
+    if (entry->larger && left > 1) total += sum(ranks, i + 1, longer, left - 1);
   }
   return total;
 }

@@ -26,6 +26,7 @@
 #include <span>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "lm/kernel.h"
 
 namespace textmill::lm {
@@ -65,25 +66,23 @@ class Expansion {
   void margins(const Dictionary& dictionary, const Examples& examples, std::span<double> out,
                std::size_t threads) const;
   std::size_t size() const { return conjunctions_; }  // with a weight of their own
-  std::size_t bytes() const { return slots_.capacity() * sizeof(Slot); }
+  std::size_t bytes() const { return entries_.memory(); }
 
  private:
-  struct Slot {
-    std::uint64_t key = 0;  // ranks + 1 of the features, `bits_` each; 0: free
+  struct Entry {
     double weight = 0.0;
     bool larger = false;  // conjunctions that begin with this one are there
   };
+  using Made = std::pair<std::uint64_t, Entry>;
   struct Miner;
-  const Slot* find(std::uint64_t key) const;
-  void insert(const Slot& slot);
   double sum(std::span<const std::int32_t> ranks, std::size_t from, std::uint64_t key, int left) const;
 
   int degree_;
   unsigned bits_;
   double base_ = 0.0;
   std::size_t conjunctions_ = 0;
-  std::vector<std::int32_t> rank_;  // [features] rare first: few conjunctions begin with a rare feature
-  std::vector<Slot> slots_;
+  std::vector<std::int32_t> rank_;               // [features] rare first: few conjunctions begin with a rare feature
+  base::FlatTable<Entry, base::Mixed> entries_;  // by ranks + 1 of the features, `bits_` each
 };
 
 }  // namespace textmill::lm

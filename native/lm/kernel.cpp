@@ -38,19 +38,7 @@ std::int32_t Dictionary::add(std::uint64_t key) {
     small_[key] = static_cast<std::int32_t>(keys_.size() - 1);
     return small_[key];
   }
-  if (2 * keys_.size() > slots_.size()) {
-    slots_.assign(2 * slots_.size(), -1);
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (keys_[i] < kSmall) continue;
-      std::size_t at = place(keys_[i]);
-      while (slots_[at] >= 0) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = static_cast<std::int32_t>(i);
-    }
-  } else {
-    std::size_t at = place(key);
-    while (slots_[at] >= 0) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = static_cast<std::int32_t>(keys_.size() - 1);
-  }
+  large_.add(key, static_cast<std::int32_t>(keys_.size() - 1));
   return static_cast<std::int32_t>(keys_.size() - 1);
 }
 

@@ -37,6 +37,8 @@
 #include <span>
 #include <vector>
 
+#include "base/flat_table.h"
+
 namespace textmill::lm {
 
 enum class Aggression { kPlain, kFirst, kSecond };  // PA, PA-I, PA-II
@@ -64,26 +66,19 @@ struct Examples {
 // Keys by number, in order of their appearance, and numbers by key.
 class Dictionary {
  public:
-  Dictionary() : slots_(16, -1) {}
   std::int32_t find(std::uint64_t key) const {  // -1 where there is none
     if (key < kSmall) return key < small_.size() ? small_[key] : -1;
-    for (std::size_t at = place(key);; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at] < 0 || keys_[static_cast<std::size_t>(slots_[at])] == key) return slots_[at];
-    }
+    return large_.find(key, -1);
   }
   std::int32_t add(std::uint64_t key);
   const std::vector<std::uint64_t>& keys() const { return keys_; }
 
  private:
-  std::size_t place(std::uint64_t key) const {
-    const std::uint64_t mixed = key * 0x9E3779B97F4A7C15u;
-    return static_cast<std::size_t>((mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u >> 20) & (slots_.size() - 1);
-  }
   static constexpr std::uint64_t kSmall = 1
                                           << 22;  // keys below it, such as columns of a matrix, are looked up directly
   std::vector<std::uint64_t> keys_;
   std::vector<std::int32_t> small_;
-  std::vector<std::int32_t> slots_;  // a power of two, at most half full
+  base::FlatTable<std::int32_t, base::Mixed> large_;
 };
 
 // Active examples: features ascending by number.

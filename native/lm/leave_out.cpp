@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/flat_table.h"
 #include "base/parallel.h"
 
 namespace textmill::lm {
@@ -10,43 +11,9 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 
-// Node to position in a list, in open addressing that grows.
-class Positions {
- public:
-  std::int32_t find(std::int32_t node) const {
-    for (std::size_t at = place(node);; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at].node == node) return slots_[at].position;
-      if (slots_[at].node < 0) return -1;
-    }
-  }
-  void insert(std::int32_t node, std::int32_t position) {
-    if (2 * ++size_ > slots_.size()) grow();
-    put(node, position);
-  }
-
- private:
-  struct Slot {
-    std::int32_t node = -1, position = -1;
-  };
-  std::size_t place(std::int32_t node) const {
-    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(node)) * 0x9E3779B97F4A7C15u >> 32) &
-           (slots_.size() - 1);
-  }
-  void put(std::int32_t node, std::int32_t position) {
-    std::size_t at = place(node);
-    while (slots_[at].node >= 0) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = {node, position};
-  }
-  void grow() {
-    std::vector<Slot> old(2 * slots_.size());
-    old.swap(slots_);
-    for (const Slot& slot : old)
-      if (slot.node >= 0) put(slot.node, slot.position);
-  }
-
-  std::vector<Slot> slots_ = std::vector<Slot>(64);
-  std::size_t size_ = 0;
-};
+// Node to position in a list.
+using Positions = base::FlatTable<std::int32_t>;
+using base::key_of;
 
 }  // namespace
 
@@ -76,13 +43,14 @@ class LeaveOut::Overlay {
   // Works out all that follows from what was removed; false where no sentence is left.
   bool settle() {
     const auto starts = static_cast<std::size_t>(1 + m_.begin_);
-    const std::int32_t start = touched_at_.find(static_cast<std::int32_t>(starts));
+    const std::int32_t start = touched_at_.find(key_of(static_cast<std::int32_t>(starts)), -1);
     if (start >= 0 && touched_[static_cast<std::size_t>(start)].removed == m_.count_[starts]) return false;
     if (m_.rules_.continues()) {
       for (Touched& entry : touched_) {  // a word seen before the rest of this n-gram is gone
         const auto v = static_cast<std::size_t>(entry.node);
         if (entry.order < 2 || entry.removed < m_.count_[v]) continue;
-        const std::int32_t at = touched_at_.find(m_.suffix_[v]);  // each end of a removed n-gram was removed too
+        const std::int32_t at =
+            touched_at_.find(key_of(m_.suffix_[v]), -1);  // each end of a removed n-gram was removed too
         if (at >= 0 && !counts_itself(touched_[static_cast<std::size_t>(at)]))
           ++touched_[static_cast<std::size_t>(at)].fewer_before;
       }
@@ -111,7 +79,7 @@ class LeaveOut::Overlay {
     if (word < 0) return false;
     if (!m_.open_ || word < m_.fixed_) return true;
     const auto v = static_cast<std::size_t>(1 + word);
-    const std::int32_t at = touched_at_.find(1 + word);
+    const std::int32_t at = touched_at_.find(key_of(1 + word), -1);
     return m_.count_[v] > (at < 0 ? 0 : touched_[static_cast<std::size_t>(at)].removed);
   }
 
@@ -134,7 +102,7 @@ class LeaveOut::Overlay {
       double own = -1.0;
       if (node >= 0) {
         const auto v = static_cast<std::size_t>(node);
-        const std::int32_t at = touched_at_.find(node);
+        const std::int32_t at = touched_at_.find(key_of(node), -1);
         const std::int64_t a = at < 0 ? m_.a_[v] : left(touched_[static_cast<std::size_t>(at)]);
         const std::int64_t c = m_.count_[v] - (at < 0 ? 0 : touched_[static_cast<std::size_t>(at)].removed);
         if (a > 0 && c >= m_.rules_.min_count[n - 1]) {
@@ -165,11 +133,11 @@ class LeaveOut::Overlay {
   };
 
   Touched& touch(std::int32_t node, std::int32_t parent, std::size_t order) {
-    std::int32_t at = touched_at_.find(node);
+    std::int32_t at = touched_at_.find(key_of(node), -1);
     if (at < 0) {
       at = static_cast<std::int32_t>(touched_.size());
       touched_.push_back({node, parent, order});
-      touched_at_.insert(node, at);
+      touched_at_.add(key_of(node), at);
     }
     return touched_[static_cast<std::size_t>(at)];
   }
@@ -183,7 +151,7 @@ class LeaveOut::Overlay {
   }
   bool begins(const Touched& entry) const {
     const Touched* at = &entry;
-    while (at->parent != 0) at = &touched_[static_cast<std::size_t>(touched_at_.find(at->parent))];
+    while (at->parent != 0) at = &touched_[static_cast<std::size_t>(touched_at_.find(key_of(at->parent), -1))];
     return m_.tree_.word[static_cast<std::size_t>(at->node)] == m_.begin_;
   }
   std::int64_t left(const Touched& entry) const {
@@ -192,11 +160,11 @@ class LeaveOut::Overlay {
   }
 
   void change(const Touched& entry, std::int64_t old, std::int64_t now) {
-    std::int32_t at = changed_at_.find(entry.parent);
+    std::int32_t at = changed_at_.find(key_of(entry.parent), -1);
     if (at < 0) {
       at = static_cast<std::int32_t>(changed_.size());
       changed_.push_back({entry.parent, entry.order, m_.contexts_[static_cast<std::size_t>(entry.parent)], {}});
-      changed_at_.insert(entry.parent, at);
+      changed_at_.add(key_of(entry.parent), at);
     }
     Changed& changed = changed_[static_cast<std::size_t>(at)];
     changed.children.push_back(static_cast<std::int32_t>(&entry - touched_.data()));
@@ -218,9 +186,9 @@ class LeaveOut::Overlay {
   }
 
   Share share_after(std::int32_t h, std::size_t n) {
-    const std::int32_t known = share_at_.find(h);
+    const std::int32_t known = share_at_.find(key_of(h), -1);
     if (known >= 0) return shares_[static_cast<std::size_t>(known)];
-    const std::int32_t at = changed_at_.find(h);
+    const std::int32_t at = changed_at_.find(key_of(h), -1);
     Context context =
         at < 0 ? m_.contexts_[static_cast<std::size_t>(h)] : changed_[static_cast<std::size_t>(at)].context;
     double below = 0.0;
@@ -230,20 +198,20 @@ class LeaveOut::Overlay {
       align(h, shorter, n, context);
     }
     const Share share = share_of(m_.rules_, *parameters_, statistics_, n, context, below);
-    share_at_.insert(h, static_cast<std::int32_t>(shares_.size()));
+    share_at_.add(key_of(h), static_cast<std::int32_t>(shares_.size()));
     shares_.push_back(share);
     return share;
   }
 
   // Brings the sums over the counts after the shorter context up to date.
   void align(std::int32_t h, std::int32_t shorter, std::size_t n, Context& context) const {
-    const std::int32_t at = changed_at_.find(shorter);
+    const std::int32_t at = changed_at_.find(key_of(shorter), -1);
     if (at < 0) return;  // its n-grams, and so those of h, are all as they were
     const Changed& changed = changed_[static_cast<std::size_t>(at)];
     const std::size_t classes = m_.rules_.classes();
     const std::int64_t least = m_.rules_.min_count[n - 1];
     const auto now = [&](std::int32_t node) {
-      const std::int32_t place = touched_at_.find(node);
+      const std::int32_t place = touched_at_.find(key_of(node), -1);
       return m_.count_[static_cast<std::size_t>(node)] -
              (place < 0 ? 0 : touched_[static_cast<std::size_t>(place)].removed);
     };

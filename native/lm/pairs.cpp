@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "base/key_index.h"
+#include "base/flat_table.h"
 #include "base/log_add.h"
 #include "base/parallel.h"
 
@@ -17,8 +17,8 @@ constexpr std::size_t kWords = 16;  // handed to a thread at once
 constexpr double kLn10 = 2.302585092994045684;
 
 using base::joined_key;
-using base::KeyIndex;
 using base::log_add;
+using base::number_of;
 
 // Run i of an array that is cut by offsets.
 std::span<const std::int32_t> run(std::span<const std::int64_t> begin, std::span<const std::int32_t> values,
@@ -61,10 +61,10 @@ PairTable::PairTable(const BackOff& model, const PairTokens& pairs) : pairs_(pai
   for (std::size_t t = 0; t < pairs.size(); ++t) {
     std::int32_t node = 0;
     for (auto i = pairs.input_begin[t]; i < pairs.input_begin[t + 1]; ++i) {
-      const auto [at, fresh] = trie_.try_emplace(joined_key(node, pairs.inputs[static_cast<std::size_t>(i)]),
-                                                 static_cast<std::int32_t>(chunk_at_.size()));
+      const auto [at, fresh] = trie_.add(joined_key(node, pairs.inputs[static_cast<std::size_t>(i)]),
+                                         static_cast<std::int32_t>(chunk_at_.size()));
       if (fresh) chunk_at_.push_back(-1);
-      node = at->second;
+      node = at;
     }
     std::int32_t& chunk = chunk_at_[static_cast<std::size_t>(node)];
     if (chunk < 0) chunk = chunks++;
@@ -148,9 +148,8 @@ void PairTable::chunks_at(std::span<const std::int32_t> word, std::size_t i, std
   single = false;
   std::int32_t node = 0;
   for (std::size_t at = i; at < word.size(); ++at) {
-    const auto next = trie_.find(joined_key(node, word[at]));
-    if (next == trie_.end()) return;
-    node = next->second;
+    node = trie_.find(joined_key(node, word[at]), -1);
+    if (node < 0) return;
     if (chunk_at_[static_cast<std::size_t>(node)] < 0) continue;
     out.push_back({chunk_at_[static_cast<std::size_t>(node)], at + 1 - i});
     single |= at == i;
@@ -208,7 +207,7 @@ class PairDecoder {
   };
   struct Cell {
     std::vector<std::int32_t> members;
-    KeyIndex index;
+    base::FlatIndex index;
     double best = kNone;
     void clear() {
       members.clear();
@@ -245,7 +244,9 @@ class PairDecoder {
 
   void add(Cell& cell, const Hypothesis& fresh) {
     const auto number = static_cast<std::int32_t>(hypotheses_.size());
-    const std::int32_t h = cell.index.at(joined_key(fresh.state, fresh.output), number);
+    const std::int32_t h = number_of(cell.index, joined_key(fresh.state, fresh.output), number, [&](std::uint32_t i) {
+      return hypotheses_[i].state == fresh.state && hypotheses_[i].output == fresh.output;
+    });
     if (h == number) {
       hypotheses_.push_back(fresh);
       cell.members.push_back(h);
@@ -274,7 +275,9 @@ class PairDecoder {
       next = state;  // a letter that was copied
     }
     const auto number = static_cast<std::int32_t>(outputs_.size());
-    const std::int32_t place = output_index_.at(joined_key(output, symbol), number);
+    const std::int32_t place = number_of(output_index_, joined_key(output, symbol), number, [&](std::uint32_t i) {
+      return outputs_[i].before == output && outputs_[i].symbol == symbol;
+    });
     if (place == number) outputs_.push_back({output, symbol, next});
     return place;
   }
@@ -325,7 +328,8 @@ class PairDecoder {
     std::int32_t state = from.state;
     const double p = table_.step(state, PairTable::kEndToken);
     const auto number = static_cast<std::int32_t>(ends_.size());
-    const std::int32_t end = end_index_.at(static_cast<std::uint64_t>(static_cast<std::uint32_t>(from.output)), number);
+    const std::int32_t end = number_of(end_index_, static_cast<std::uint32_t>(from.output), number,
+                                       [&](std::uint32_t i) { return ends_[i].output == from.output; });
     if (end == number) {
       ends_.push_back({from.output, h, from.sum + p, from.best + p});
       return;
@@ -359,7 +363,7 @@ class PairDecoder {
   std::span<const std::int32_t> word_;
   std::vector<Hypothesis> hypotheses_;
   std::vector<Output> outputs_;
-  KeyIndex output_index_, end_index_;
+  base::FlatIndex output_index_, end_index_;
   std::vector<Cell> cells_;
   Cell layer_, other_layer_;
   std::vector<End> ends_;

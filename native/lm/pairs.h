@@ -20,9 +20,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "lm/ngram.h"
 
 namespace textmill::lm {
@@ -109,14 +109,14 @@ class PairTable {
   static constexpr std::int32_t kUnknownToken = -1, kEndToken = -2;
 
   PairTokens pairs_;
-  std::vector<std::int32_t> chunk_of_;                    // [pairs]
-  std::vector<Entry> entries_;                            // by history, chunk, probability
-  std::vector<std::int32_t> first_;                       // [histories + 1] of entries
-  std::vector<std::int32_t> root_;                        // [chunks + 1] of entries after the empty history
-  std::vector<std::int32_t> suffix_;                      // [histories]
-  std::vector<double> back_off_;                          // [histories], natural logarithm
-  std::unordered_map<std::uint64_t, std::int32_t> trie_;  // (node, symbol) to node, node 0 first
-  std::vector<std::int32_t> chunk_at_;                    // [trie nodes], -1 for none
+  std::vector<std::int32_t> chunk_of_;  // [pairs]
+  std::vector<Entry> entries_;          // by history, chunk, probability
+  std::vector<std::int32_t> first_;     // [histories + 1] of entries
+  std::vector<std::int32_t> root_;      // [chunks + 1] of entries after the empty history
+  std::vector<std::int32_t> suffix_;    // [histories]
+  std::vector<double> back_off_;        // [histories], natural logarithm
+  base::FlatTable<std::int32_t> trie_;  // (node, symbol) to node, node 0 first
+  std::vector<std::int32_t> chunk_at_;  // [trie nodes], -1 for none
   std::int32_t start_;
 };
 

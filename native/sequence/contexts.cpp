@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/flat_table.h"
+
 namespace textmill::sequence {
 namespace {
 
@@ -19,33 +21,14 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
 template <class Hash, class Equal>
 std::size_t number_rows(std::size_t rows, Hash hash, Equal equal, std::span<std::int32_t> of,
                         std::vector<std::size_t>& firsts) {
-  std::size_t capacity = 64;
-  std::vector<std::int32_t> table(capacity, -1);
-  std::vector<std::uint64_t> hashes;
+  base::FlatIndex index;
   firsts.clear();
   for (std::size_t r = 0; r < rows; ++r) {
     if (of[r] < 0) continue;
-    const std::uint64_t h = hash(r);
-    std::size_t slot = h & (capacity - 1);
-    while (table[slot] >= 0 && !(hashes[table[slot]] == h && equal(firsts[table[slot]], r)))
-      slot = (slot + 1) & (capacity - 1);
-    if (table[slot] < 0) {
-      table[slot] = static_cast<std::int32_t>(firsts.size());
-      firsts.push_back(r);
-      hashes.push_back(h);
-      of[r] = table[slot];
-      if (2 * firsts.size() > capacity) {
-        capacity *= 2;
-        table.assign(capacity, -1);
-        for (std::size_t i = 0; i < hashes.size(); ++i) {
-          std::size_t s = hashes[i] & (capacity - 1);
-          while (table[s] >= 0) s = (s + 1) & (capacity - 1);
-          table[s] = static_cast<std::int32_t>(i);
-        }
-      }
-    } else {
-      of[r] = table[slot];
-    }
+    const auto fresh = static_cast<std::uint32_t>(firsts.size());
+    const std::uint32_t i = index.add(hash(r), fresh, [&](std::uint32_t known) { return equal(firsts[known], r); });
+    if (i == fresh) firsts.push_back(r);
+    of[r] = static_cast<std::int32_t>(i);
   }
   return firsts.size();
 }

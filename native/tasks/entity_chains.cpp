@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <unordered_map>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "base/parallel.h"
 
 namespace textmill::tasks {
@@ -64,8 +64,8 @@ class Chainer {
   }
 
   void add(std::size_t i, std::int32_t noun, std::int32_t sentence, std::int32_t paragraph) {
-    const auto [place, fresh] = local_.try_emplace(noun, items_.size());
-    const std::size_t n = place->second;
+    const auto [place, fresh] = local_.add(base::key_of(noun), items_.size());
+    const std::size_t n = place;
     own_[i] = n;
     const auto own = senses_of(noun);
     if (fresh) items_.push_back({noun, sentence, paragraph, n, 0, std::vector<double>(own.size(), 0.0)});
@@ -79,8 +79,8 @@ class Chainer {
     }
     if (fresh) {
       for (std::size_t k = 0; k < own.size(); ++k) {
-        with_sense_[own[k]].push_back({n, k});
-        for (const std::int32_t h : above(own[k])) with_above_[h].push_back({n, k});
+        with_sense_.add(base::key_of(own[k]), {}).first.push_back({n, k});
+        for (const std::int32_t h : above(own[k])) with_above_.add(base::key_of(h), {}).first.push_back({n, k});
       }
     }
     ++items_[n].occurrences;
@@ -88,11 +88,11 @@ class Chainer {
     items_[n].paragraph = paragraph;
   }
 
-  void link(const std::unordered_map<std::int32_t, std::vector<Reading>>& index, std::int32_t key, Reading from,
-            Relation relation, std::int32_t sentence, std::int32_t paragraph) {
-    const auto place = index.find(key);
-    if (place == index.end()) return;
-    for (const Reading to : place->second) {
+  void link(const base::FlatTable<std::vector<Reading>>& index, std::int32_t key, Reading from, Relation relation,
+            std::int32_t sentence, std::int32_t paragraph) {
+    const std::vector<Reading>* const known = index.find(base::key_of(key));
+    if (known == nullptr) return;
+    for (const Reading to : *known) {
       if (to.item == from.item) continue;  // a noun that comes again says nothing about its sense
       const Item& earlier = items_[to.item];
       const double w = link_weight(relation, sentence - earlier.sentence, paragraph == earlier.paragraph);
@@ -133,8 +133,8 @@ class Chainer {
   }
 
   const Senses& senses_;
-  std::unordered_map<std::int32_t, std::size_t> local_;
-  std::unordered_map<std::int32_t, std::vector<Reading>> with_sense_, with_above_;
+  base::FlatTable<std::size_t> local_;
+  base::FlatTable<std::vector<Reading>> with_sense_, with_above_;
   std::vector<Item> items_;
   std::vector<Link> links_;
   std::vector<std::size_t> own_;  // item of each occurrence

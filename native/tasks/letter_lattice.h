@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/key_index.h"
+#include "base/flat_table.h"
 #include "base/math.h"
 #include "tasks/letters.h"
 
@@ -20,27 +20,17 @@ namespace textmill::tasks {
 
 inline constexpr std::uint64_t kNoTest = ~std::uint64_t{0};
 
-// Numbers of keys that are well mixed already.
+// Numbers of keys.
 class LetterTests {
  public:
   explicit LetterTests(std::span<const std::uint64_t> keys) {
-    std::size_t size = 64;
-    while (size < 2 * keys.size()) size *= 2;
-    slots_.assign(size, {kNoTest, -1});
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      std::size_t slot = keys[i] & (size - 1);
-      while (slots_[slot].second >= 0) slot = (slot + 1) & (size - 1);
-      slots_[slot] = {keys[i], static_cast<std::int32_t>(i)};
-    }
+    table_.reserve(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) table_.add(keys[i], static_cast<std::int32_t>(i));
   }
-  std::int32_t find(std::uint64_t key) const {
-    std::size_t slot = key & (slots_.size() - 1);
-    while (slots_[slot].second >= 0 && slots_[slot].first != key) slot = (slot + 1) & (slots_.size() - 1);
-    return slots_[slot].second;
-  }
+  std::int32_t find(std::uint64_t key) const { return table_.find(key, -1); }
 
  private:
-  std::vector<std::pair<std::uint64_t, std::int32_t>> slots_;
+  base::FlatTable<std::int32_t> table_;
 };
 
 namespace detail {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/key_index.h"
+#include "base/flat_table.h"
 #include "base/log_add.h"
 #include "base/parallel.h"
 #include "base/random.h"
@@ -16,6 +16,7 @@ namespace {
 
 using base::joined_key;
 using base::log_add;
+using base::number_of;
 using detail::for_each_test;
 using detail::kNone;
 using detail::Lattice;
@@ -49,7 +50,8 @@ class LetterDecoder {
     ends_.clear();
     for (std::size_t h = 0; h < last.size(); ++h) {
       const auto fresh = static_cast<std::int32_t>(ends_.size());
-      const std::int32_t end = merged_.at(static_cast<std::uint64_t>(last[h].prefix), fresh);
+      const std::int32_t end = number_of(merged_, static_cast<std::uint32_t>(last[h].prefix), fresh,
+                                         [&](std::uint32_t i) { return ends_[i].prefix == last[h].prefix; });
       if (end == fresh) {
         ends_.push_back(last[h]);
         ends_.back().back = static_cast<std::int32_t>(h);
@@ -97,7 +99,9 @@ class LetterDecoder {
   std::int32_t extended(std::int32_t prefix, std::span<const std::int32_t> symbols) {
     for (const std::int32_t symbol : symbols) {
       const auto fresh = static_cast<std::int32_t>(prefixes_.size());
-      const std::int32_t next = prefix_index_.at(joined_key(prefix, symbol), fresh);
+      const std::int32_t next = number_of(prefix_index_, joined_key(prefix, symbol), fresh, [&](std::uint32_t i) {
+        return prefixes_[i].before == prefix && prefixes_[i].symbol == symbol;
+      });
       if (next == fresh) prefixes_.push_back({prefix, symbol});
       prefix = next;
     }
@@ -135,7 +139,10 @@ class LetterDecoder {
         const double p = shares_[h * K + k] - from.sum - lattice.behind(t, k);
         const std::int32_t prefix = extended(from.prefix, lattice.written(t, k));
         const auto fresh = static_cast<std::int32_t>(next.size());
-        const std::int32_t place = merged_.at(joined_key(static_cast<std::int32_t>(k), prefix), fresh);
+        const auto label = static_cast<std::int32_t>(k);
+        const std::int32_t place = number_of(merged_, joined_key(label, prefix), fresh, [&](std::uint32_t i) {
+          return next[i].label == label && next[i].prefix == prefix;
+        });
         if (place == fresh) {
           next.push_back(
               {prefix, static_cast<std::int32_t>(k), static_cast<std::int32_t>(h), from.sum + p, from.best + p});
@@ -166,7 +173,7 @@ class LetterDecoder {
   std::size_t k_, beam_;
   double least_;
   std::vector<Prefix> prefixes_;
-  base::KeyIndex prefix_index_, merged_;
+  base::FlatIndex prefix_index_, merged_;
   std::vector<std::vector<Hypothesis>> layers_;
   std::vector<Hypothesis> ends_;
   std::vector<double> shares_, ranked_;

@@ -228,10 +228,8 @@ double LinkModel::score(std::size_t c, std::size_t d, std::size_t e) const {
   const double below = bigram[d * (links + 1) + e];
   if (!second_order) return below;
   const std::uint64_t pair = static_cast<std::uint64_t>(c) * (links + 1) + d;
-  const auto found = trigram.find(pair * (links + 1) + e);
-  if (found != trigram.end()) return found->second;
-  const auto weight = backoff.find(pair);
-  return weight == backoff.end() ? below : weight->second + below;
+  if (const double* const found = trigram.find(pair * (links + 1) + e)) return *found;
+  return backoff.find(pair, 0.0) + below;
 }
 
 // States are cells and the kinds of the last two links: they name these links. Insertions are not repeated.

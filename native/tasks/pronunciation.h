@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "base/flat_table.h"
 #include "trees/tree_walker.h"
 
 namespace textmill::tasks {
@@ -85,10 +85,10 @@ struct LinkModel {
   std::size_t links;   // L
   std::size_t sounds;  // classes of sounds; column `empty` of `link` is x with nothing
   std::span<const std::int32_t>
-      link;                        // [letters + 1][sounds] number of x:y, -1 where there is none; last row: no letter
-  std::span<const double> bigram;  // [L + 1][L + 1] log p(e | d)
-  std::unordered_map<std::uint64_t, double> trigram;  // of (c, d, e): ((c (L + 1)) + d) (L + 1) + e
-  std::unordered_map<std::uint64_t, double> backoff;  // of (c, d): what is added to the bigram; 0 where it is not
+      link;                         // [letters + 1][sounds] number of x:y, -1 where there is none; last row: no letter
+  std::span<const double> bigram;   // [L + 1][L + 1] log p(e | d)
+  base::FlatTable<double> trigram;  // of (c, d, e): ((c (L + 1)) + d) (L + 1) + e
+  base::FlatTable<double> backoff;  // of (c, d): what is added to the bigram; 0 where it is not
   bool second_order;
 
   double score(std::size_t c, std::size_t d, std::size_t e) const;

@@ -3,14 +3,15 @@
 #include <bit>
 #include <cstddef>
 
+#include "base/flat_table.h"
+
 namespace textmill::trees {
 namespace {
 
 // Rows with equal attributes and class become one, weights added, in the order of first occurrence.
 void join_duplicates(const Cases& cases, std::vector<std::int64_t>& rows, std::vector<double>& weights) {
   const std::size_t attributes = cases.values.size();
-  const std::size_t slots = std::bit_ceil(cases.rows * 2 + 1);
-  std::vector<std::int64_t> table(slots, -1);  // places in rows
+  base::FlatIndex index;  // of places in rows
   const auto hash = [&](std::size_t row) {
     std::uint64_t h = 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(cases.labels[row]);
     const auto mix = [&](std::uint64_t bits) {
@@ -31,15 +32,14 @@ void join_duplicates(const Cases& cases, std::vector<std::int64_t>& rows, std::v
     return true;
   };
   for (std::size_t row = 0; row < cases.rows; ++row) {
-    std::size_t slot = hash(row) & (slots - 1);
-    while (table[slot] >= 0 && !equal(static_cast<std::size_t>(rows[table[slot]]), row))
-      slot = (slot + 1) & (slots - 1);
-    if (table[slot] < 0) {
-      table[slot] = static_cast<std::int64_t>(rows.size());
+    const auto fresh = static_cast<std::uint32_t>(rows.size());
+    const std::uint32_t at =
+        index.add(hash(row), fresh, [&](std::uint32_t i) { return equal(static_cast<std::size_t>(rows[i]), row); });
+    if (at == fresh) {
       rows.push_back(static_cast<std::int64_t>(row));
       weights.push_back(cases.weights[row]);
     } else {
-      weights[table[slot]] += cases.weights[row];
+      weights[at] += cases.weights[row];
     }
   }
 }

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 
+#include "base/flat_table.h"
+
 namespace textmill::trees {
 namespace {
 
@@ -36,7 +38,7 @@ class Weaver {
 
   // compose(N, p) of the paper: states that the words below a plain node lead to, each with its node.
   const Reached& compose(std::int32_t local, std::int32_t from) {
-    auto& slot = known_[pair_key(local, from)];
+    auto& slot = known_.add(pair_key(local, from), nullptr).first;
     if (slot) return *slot;
     slot = std::make_unique<Reached>();
     Reached& reached = *slot;
@@ -123,7 +125,7 @@ class Weaver {
   const Plain& plain_;
   std::size_t first_, first_choice_;
   Automaton& automaton_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Reached>> known_;
+  base::FlatTable<std::unique_ptr<Reached>> known_;
 };
 
 }  // namespace
@@ -131,20 +133,20 @@ class Weaver {
 std::int32_t Histories::state_of(std::vector<std::int32_t> words) {
   std::uint64_t hash = words.size();
   for (const std::int32_t word : words) hash = mix(hash, static_cast<std::uint32_t>(word));
-  for (const std::int32_t state : states_[hash])
-    if (history[state] == words) return state;
-  states_[hash].push_back(static_cast<std::int32_t>(history.size()));
-  history.push_back(std::move(words));
-  return static_cast<std::int32_t>(history.size()) - 1;
+  const auto fresh = static_cast<std::uint32_t>(history.size());
+  const std::uint32_t state =
+      states_.add(base::Mixed{}(hash), fresh, [&](std::uint32_t known) { return history[known] == words; });
+  if (state == fresh) history.push_back(std::move(words));
+  return static_cast<std::int32_t>(state);
 }
 
 std::int32_t Histories::event_of(std::int32_t state, std::int32_t word) {
-  const auto [at, fresh] = events_.try_emplace(pair_key(state, word), static_cast<std::int32_t>(event_state.size()));
+  const auto [at, fresh] = events_.add(pair_key(state, word), static_cast<std::int32_t>(event_state.size()));
   if (fresh) {
     event_state.push_back(state);
     event_word.push_back(word);
   }
-  return at->second;
+  return at;
 }
 
 void Histories::arcs(std::int32_t state, std::int32_t word, std::vector<Arc>& out) {
@@ -212,11 +214,7 @@ std::size_t Twins::first_like(std::size_t s) {
   for (std::size_t n = node; n < end; ++n) hash = mix(hash, static_cast<std::uint32_t>(plain_.word[n]));
   for (auto c = plain_.choice_at[node]; c < plain_.choice_at[end]; ++c)
     hash = mix(hash, static_cast<std::uint32_t>(plain_.parameter[static_cast<std::size_t>(c)]));
-  auto& alike = seen_[hash];
-  for (const std::size_t t : alike)
-    if (same(s, t)) return t;
-  alike.push_back(s);
-  return s;
+  return seen_.add(base::Mixed{}(hash), static_cast<std::uint32_t>(s), [&](std::uint32_t t) { return same(s, t); });
 }
 
 bool Twins::same(std::size_t s, std::size_t t) const {

@@ -21,9 +21,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/flat_table.h"
 
 namespace textmill::trees {
 
@@ -66,8 +67,8 @@ class Histories : public Automaton {
   std::int32_t state_of(std::vector<std::int32_t> words);
   std::int32_t event_of(std::int32_t state, std::int32_t word);
   std::size_t order_;
-  std::unordered_map<std::uint64_t, std::int32_t> events_;
-  std::unordered_map<std::uint64_t, std::vector<std::int32_t>> states_;  // by hash
+  base::FlatTable<std::int32_t> events_;
+  base::FlatIndex states_;
 };
 
 // An automaton as arrays: arcs by state, labels ascending in each; event e is arc e, ending in q is event arcs + q.
@@ -127,7 +128,7 @@ class Twins {
  private:
   bool same(std::size_t s, std::size_t t) const;
   const Plain& plain_;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> seen_;  // by hash
+  base::FlatIndex seen_;
 };
 
 }  // namespace textmill::trees
