@@ -72,3 +72,8 @@ def test_a_table_without_rows(said, tmp_path):
         printed = said("similar", "pairs", "d.mill", "--threshold", 0.99, *form)
         assert "no two documents are that similar" in printed.err
         assert printed.out == ("" if form else "score\tleft\tright\n")
+
+
+def test_a_figure_without_cases_is_not_a_hundred_percent(said, tmp_path):
+    (tmp_path / "c.txt").write_text(SAME)
+    assert said("correct", "train", "c.txt", "-o", "c.mill").out.endswith("no rare word to leave alone\n")

@@ -48,10 +48,12 @@ def train(
     )
     corrector.fit(reading.documents(sources))
     corrector.save(output)
+    share = corrector.specificity_
+    alone = "no rare word to leave alone" if share is None else f"{100 * share:.1f} % of rare words left alone"
     typer.echo(
         f"{len(corrector.words_)} words, an edit costs {corrector.edit_cost_:g}, "
         f"{100 * corrector.accuracy_:.1f} % of misspelled words restored, "
-        f"{100 * corrector.specificity_:.1f} % of rare words left alone"
+        f"{alone}"
     )
 
 

@@ -78,7 +78,7 @@ class SpellingCorrector(Estimator, Model):
         edit_cost_: What an edit costs, in nats.
         letter_cost_: What a letter of a new word costs, in nats.
         accuracy_: Share of the misspelled words of the trials that were restored.
-        specificity_: Share of the rare words of the trials that stayed; 1 if there were none.
+        specificity_: Share of the rare words of the trials that stayed; None if there were none.
 
     >>> texts = ["the cat sat on the mat", "the dog sat on the rug", "the cat saw the dog"] * 5
     >>> corrector = SpellingCorrector(min_count=2).fit(texts)
@@ -89,11 +89,11 @@ class SpellingCorrector(Estimator, Model):
     takes: ClassVar[str] = "texts"
     format_version: ClassVar[int] = 1
     layout: ClassVar[dict[str, str]] = {"words_": "word: str", "counts_": "word: int64"}
-    state: ClassVar[dict[str, type]] = {
+    state: ClassVar[dict[str, Any]] = {
         "edit_cost_": float,
         "letter_cost_": float,
         "accuracy_": float,
-        "specificity_": float,
+        "specificity_": float | None,
     }
     parts: ClassVar[dict[str, str]] = {"model_": "lm.NGramModel"}
 
@@ -103,7 +103,7 @@ class SpellingCorrector(Estimator, Model):
     edit_cost_: float
     letter_cost_: float
     accuracy_: float
-    specificity_: float
+    specificity_: float | None
 
     def __init__(
         self,
@@ -304,7 +304,7 @@ class SpellingCorrector(Estimator, Model):
         enough = len(rare) >= _FEW_RARE
         self.letter_cost_ = _usual(both, _USUAL_LETTER) if enough else _USUAL_LETTER
         self.accuracy_ = restored(self.edit_cost_, self.letter_cost_)
-        self.specificity_ = left_alone(self.edit_cost_, self.letter_cost_)
+        self.specificity_ = left_alone(self.edit_cost_, self.letter_cost_) if rare else None
 
 
 def _usual(scores: dict[float, float], usual: float) -> float:
