@@ -28,6 +28,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from textmill.errors import DataError, ModelFileError
 from textmill.model import Model, StringTable, check_fitted, check_range
@@ -171,7 +172,8 @@ class LearnedMatcher(RecordEstimator, Model):
         self.means_, self.scales_ = _moments(X)
         self.n_labels_ = len(truth)
         order = np.lexsort((truth, *X.T))  # folds do not depend on the order of the records
-        self._learn(X[order], truth[order])
+        with threadpool_limits(1, user_api="blas"):  # many small products, for which threads only wait
+            self._learn(X[order], truth[order])
         return self
 
     def _learn(self, X: Floats, truth: NDArray[np.bool_]) -> None:
