@@ -58,13 +58,13 @@ def test_errors_of_real_commands_name_options(tmp_path: Path, capsys: pytest.Cap
     lines.write_text(json.dumps({"id": "a", "text": "to be"}) + "\n")
     binary, columns = tmp_path / "bin.txt", tmp_path / "a.conll"
     binary.write_bytes(bytes(range(256)))
-    columns.write_text("a DT B-NP\n\n" * 5)
+    columns.write_text("a DT B-NP\nb NN O\n\n" * 5)
     out = ["-o", f"{tmp_path}/m.mill"]
     cases = {
         ("vocab", "build", latin, *out): "the line looks like latin-1, pass --encoding latin-1",
         ("vocab", "build", lines, *out, "--errors", "maybe"): "textmill: --errors must be 'strict' or 'skip'",
         ("vocab", "build", lines, *out, "--text-field", "body"): "name the right one with --text-field",
-        ("topics", "train", lines, *out, "--topics", 0): "textmill: --topics must be a whole number at least 1, got 0",
+        ("topics", "train", lines, *out, "--topics", 0): "textmill: --topics must be a whole number at least 1",
         ("topics", "train", lines, *out, "--seed", -1): "textmill: --seed must be a whole number of at least 0, got -1",
         ("coherence", "fake", lines, "--length", -1): "textmill: --length must be a whole number at least 1, got -1",
         ("tag", "train", columns, "-p", binary, *out): f"{binary}:1:1: NUL character",
@@ -116,7 +116,7 @@ def test_explaining_without_a_known_word_says_so(tmp_path: Path, capsys: pytest.
         "textmill: no word of the text is known to the model, so there is nothing to explain\n",
     )
     assert said(capsys, "topics", "explain", model, "--text", "to be") == (0, "")
-    assert said(capsys, "topics", "train", lines, "--topics", 2, "--max-df", 1.0, "-o", model)[0] == 0
+    assert said(capsys, "topics", "train", lines, "--kind", "lsa", "--topics", 2, "--max-df", 1.0, "-o", model)[0] == 0
     assert said(capsys, "topics", "coherence", model, lines) == (
         1,
         "textmill: the topics of LSA are directions, not distributions; use LDA or PLSA\n",

@@ -44,7 +44,7 @@ Block = Annotated[
 AliasFile = Annotated[
     Path | None,
     typer.Option(
-        "--aliases", help="Names that mean the same: a group on each line, parted by commas, such as bob, robert."
+        "--aliases", help="Names that mean the same: a group on each line, with commas between, such as bob, robert."
     ),
 ]
 ModelFile = Annotated[Path | None, typer.Option("--model", help="Model made by `textmill match train`.")]

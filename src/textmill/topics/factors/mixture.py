@@ -24,7 +24,7 @@ from textmill._native import base as native
 from textmill.arrays import Floats
 from textmill.corpus import csr_arrays
 from textmill.errors import DataError, ModelFileError
-from textmill.model import RandomState, Saved, check_fitted, check_range, effective_jobs, seed_of
+from textmill.model import RandomState, Saved, check_fitted, check_range, effective_jobs, is_generator, seed_of
 from textmill.numeric import sparse
 from textmill.progress import interruptible, start
 from textmill.topics.inference import entropy
@@ -245,6 +245,8 @@ class MultinomialMixture(TopicModel):
 
     def _check(self) -> None:
         check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
+        if not is_generator(self.random_state):  # which would be drawn from
+            seed_of(self.random_state)
         check_range("alpha", self.alpha, above=0, below=np.inf)
         check_range("eta", self.eta, above=0, below=np.inf)
         check_range("max_iter", self.max_iter, at_least=1, whole=True)

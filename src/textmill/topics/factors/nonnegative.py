@@ -17,7 +17,7 @@ from textmill.arrays import Floats
 from textmill.cluster import Cluster, connect
 from textmill.corpus import widened
 from textmill.errors import DataError
-from textmill.model import RandomState, Saved, check_range, given_parameters, seed_of
+from textmill.model import RandomState, Saved, check_range, given_parameters, is_generator, seed_of
 from textmill.numeric import sparse
 from textmill.progress import track
 from textmill.topics.chunks import gathered
@@ -138,6 +138,8 @@ class NonNegativeModel(TopicModel):
     def _check(self) -> None:
         """Check the parameters that all of them have."""
         check_range("n_topics", self.n_topics, at_least=1, at_most=MOST_TOPICS, whole=True)
+        if not is_generator(self.random_state):  # which would be drawn from
+            seed_of(self.random_state)
         if self.max_iter is not None:
             check_range("max_iter", self.max_iter, at_least=1, whole=True)
         check_range("tolerance", self.tolerance, at_least=0)
