@@ -161,7 +161,6 @@ def test_the_command_of_arguments_is_found() -> None:
         "voicemail rules nowhere.mill",
         "voicemail grammar nowhere.txt",
         "voicemail grammar nowhere.fst --lattice",
-        "fluency judge nowhere.csv --answers neither.csv",
         "trees evaluate nowhere.mill neither.mrg",
     ],
 )
