@@ -22,7 +22,7 @@ if arguments.reviews:
 else:
     reviews = Reviews.of(*sample_reviews(200))
 
-kinds = {kind: PolarityScorer(kind=kind) for kind in ("mean", "pairwise", "svr", "ordinal")}
+kinds = {kind: PolarityScorer(kind=kind) for kind in ("pairwise", "svr", "ordinal")}
 result = cross_validate(reviews.texts, reviews.scores, kinds, n_folds=5, scale=reviews.scale)
 for kind in kinds:
     figures = result.evaluation(kind)

@@ -184,14 +184,14 @@ def test_every_fault_is_one_line(
     texts = {
         "ragged.txt": "a b A\nc B\n",
         "one.txt": "a\nb\n",
-        "two.txt": "a A\nb B\n",
-        "wide.txt": "a b c d\n",
+        "two.txt": "a A\nb B\nc A\n",
+        "wide.txt": "a b c B\n",
         "empty.txt": "\n\n",
-        "new.txt": "the D never\n",
+        "new.txt": "the D never\ndog N B\ncat N never\n",
         "kind.txt": "u:%x[0,0]\nq:%x[0,0]\n",
         "regex.txt": 'u:%t[0,0,"("]\n',
         "inf.crfsuite": "A\tw\nB\tf:inf\n",
-        "huge.crfsuite": "A\tw\nB\tf:1e39\n",
+        "huge.crfsuite": "A\tw\nB\tf:1e39\nA\tv\n",
         "scored.txt": "# 1 12.25 0.87\nthe D B B/0.99\n",
     }
     for file, text in texts.items():
