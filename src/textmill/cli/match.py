@@ -248,14 +248,18 @@ def join(
     matching: Matching,
     reading: NameInput,
     one_to_one: Annotated[
-        str | None, typer.Option(help="Match each name at most once: greedy (best pairs first) or optimal.")
-    ] = None,
+        str,
+        typer.Option(
+            help="Match each name at most once: greedy (best pairs first), optimal, none, or auto: greedy where the "
+            "probabilities of records say so."
+        ),
+    ] = "auto",
 ) -> None:
     """Find the names of one list in another, or by --field or --model the records.
 
     Example: textmill match join orders.csv customers.csv -o pairs.tsv -k 1
 
-    Example: textmill match join orders.csv customers.csv --model people.mill --one-to-one greedy -o pairs.tsv
+    Example: textmill match join orders.csv customers.csv --model people.mill -o pairs.tsv
     """
     from textmill.readable import counted
     from textmill.tasks import names as task
@@ -269,7 +273,8 @@ def join(
         _linked(linked, f"{len(first)} and {counted(len(second), 'records')}")
         return
     one, two = reading.read(left), reading.read(right)
-    counts = task.join(one, two, matching.output, one_to_one=one_to_one, **matching.options())
+    once = None if one_to_one in ("auto", "none") else one_to_one
+    counts = task.join(one, two, matching.output, one_to_one=once, **matching.options())
     _tell(f"{len(one)} and {counted(len(two), 'names')}, {counted(counts.pairs, 'pairs')}", counts)
 
 

@@ -171,11 +171,11 @@ def join_records(
     matcher: RecordEstimator,
     *,
     threshold: float | None = None,
-    one_to_one: str | None = None,
+    one_to_one: str = "auto",
     report: str | os.PathLike[str] | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Linked:
-    """Write the pairs of a left and a right record that match.
+    """Write the pairs of a left and a right record that match; `one_to_one` is that of the matcher's `join`.
 
     >>> one, two = RecordList.of({"name": ["Lee, Ann"]}), RecordList.of({"name": ["Ann Lee", "Tom Fox"]})
     >>> join_records(one, two, "-", RecordMatcher(), format="jsonl").pairs
@@ -184,10 +184,19 @@ def join_records(
     """
     candidates = matcher.candidates(left, right)
     pairs = matcher.join(left, right, threshold=threshold, one_to_one=one_to_one, candidates=candidates)
+    notes: tuple[str, ...] = ()
+    if one_to_one == "auto" and matcher.probabilistic:
+        every = matcher.join(left, right, threshold=threshold, one_to_one="none", candidates=candidates)
+        if len(every.score) > len(pairs.score):
+            more = counted(len(every.score) - len(pairs.score), "pairs")
+            notes = (
+                f"every record is matched once, with its best partner: {more} beside them are less probable than pairs "
+                "without a rival, so most are false; pass --one-to-one none to keep them",
+            )
     count = write_pairs(target, [pairs], left.names(), right.names(), format=format, score=score_name(matcher))
     if report is not None:
         _page(matcher, left, right, pairs, candidates, "Pairs to review").write(report)
-    return Linked(count, None, candidates.report())
+    return Linked(count, None, candidates.report(), notes)
 
 
 def suggest_labels(

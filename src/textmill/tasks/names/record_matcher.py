@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textmill.errors import DataError
-from textmill.model import Estimator, check_range
+from textmill.model import Estimator, check_choice, check_range
 from textmill.strings import Clusters, Pairs, canonical_names, cluster_pairs
 from textmill.strings import one_to_one as matched_once
 from textmill.tasks.names.blocking import Block, Candidates, default_blocks, find_candidates, parse_block
@@ -25,6 +25,7 @@ from textmill.tasks.names.comparison import Floats, PairComparer, leads
 from textmill.tasks.names.records import Field, RecordList, parse_field
 
 __all__ = [
+    "PARTNERS",
     "Contribution",
     "PairExplanation",
     "RecordEstimator",
@@ -32,11 +33,14 @@ __all__ = [
     "explanation_lines",
     "leads_among",
     "pairs_above",
+    "rivals_are_weaker",
     "rows_of",
     "standard_rows",
 ]
 
+PARTNERS = ("auto", "none", "greedy", "optimal")
 _EXPLAINED = 8  # lines of an explanation
+_WEAKEST = 0.25  # share of true pairs that are taken for its weakest
 _PER_RECORD = 50  # candidates where no blocks are named, of lists with several fields
 
 
@@ -102,10 +106,35 @@ def pairs_above(candidates: Candidates, scores: Floats, threshold: float) -> Pai
     return Pairs(left[order], right[order], score[order])
 
 
+def rivals_are_weaker(pairs: Pairs) -> bool:
+    """Are most of the pairs false that would be left out if every record were matched once?
+
+    Pairs whose two records have no other partner say how probable true pairs are. If the pairs left out were true as
+    well, three quarters of them would be above the lowest quarter of those. Where fewer than half of as many are,
+    records of one list are mostly one record of the other, and what stands beside the best partner only resembles it.
+
+    >>> alone = [(i, i, 0.99 + i / 10_000) for i in range(20)]
+    >>> rivals_are_weaker(Pairs.of([*alone, (30, 30, 0.99), (30, 31, 0.7)]))
+    True
+    >>> rivals_are_weaker(Pairs.of([*alone, (30, 30, 0.995), (30, 31, 0.995)]))
+    False
+    """
+    partners = np.bincount(pairs.left)[pairs.left] + np.bincount(pairs.right)[pairs.right]
+    alone = pairs.score[partners == 2]
+    kept = matched_once(pairs)
+    out = len(pairs.score) - len(kept.score)
+    if not out or not len(alone):
+        return False
+    least = np.quantile(alone, _WEAKEST)
+    above = int((pairs.score >= least).sum() - (kept.score >= least).sum())
+    return above / out < (1 - _WEAKEST) / 2
+
+
 class RecordEstimator(Estimator):
     """What all matchers of records share. Base class."""
 
     takes: ClassVar[str] = "mappings"
+    probabilistic: ClassVar[bool] = True  # are scores probabilities?
 
     fields: Sequence[str | Field]
     blocks: Sequence[str | Block] | None
@@ -137,12 +166,20 @@ class RecordEstimator(Estimator):
         right: RecordList,
         *,
         threshold: float | None = None,
-        one_to_one: str | None = None,
+        one_to_one: str = "auto",
         candidates: Candidates | None = None,
     ) -> Pairs:
-        """Pairs between two lists; `one_to_one` ("greedy" or "optimal") gives every record at most one partner."""
+        """Pairs between two lists.
+
+        `one_to_one` gives every record at most one partner ("greedy" or "optimal", see strings/matching.py), or as
+        many as score enough ("none"). "auto" decides by the probabilities: see `rivals_are_weaker`. A `RecordMatcher`
+        has none, and keeps all.
+        """
+        check_choice("one_to_one", one_to_one, PARTNERS)
         pairs = self._pairs(left, right, threshold, candidates)
-        return pairs if one_to_one is None else matched_once(pairs, method=one_to_one)
+        if one_to_one == "auto":
+            one_to_one = "greedy" if self.probabilistic and rivals_are_weaker(pairs) else "none"
+        return pairs if one_to_one == "none" else matched_once(pairs, method=one_to_one)
 
     def clusters(
         self, records: RecordList, pairs: Pairs, *, threshold: float | None = None, method: str = "connected"
@@ -267,6 +304,8 @@ class RecordMatcher(RecordEstimator):
     >>> matcher.pairs(people).score.round(2).tolist()
     [0.87]
     """
+
+    probabilistic = False
 
     def __init__(
         self,
