@@ -121,12 +121,12 @@ def rivals_are_weaker(pairs: Pairs) -> bool:
     """
     partners = np.bincount(pairs.left)[pairs.left] + np.bincount(pairs.right)[pairs.right]
     alone = pairs.score[partners == 2]
-    kept = matched_once(pairs)
-    out = len(pairs.score) - len(kept.score)
+    best = matched_once(pairs)
+    out = len(pairs.score) - len(best.score)
     if not out or not len(alone):
         return False
     least = np.quantile(alone, _WEAKEST)
-    above = int((pairs.score >= least).sum() - (kept.score >= least).sum())
+    above = int((pairs.score >= least).sum() - (best.score >= least).sum())
     return above / out < (1 - _WEAKEST) / 2
 
 
