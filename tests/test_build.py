@@ -63,7 +63,7 @@ def test_a_peer_that_cannot_be_installed_is_named_and_the_others_are_not_lost(tm
     python.chmod(0o755)
     os.utime(tmp_path / ".venv" / "stamps" / "all")
     made = subprocess.run(
-        ["make", "-f", str(ROOT / "Makefile"), ".venv/stamps/test"],
+        ["make", "--no-print-directory", "-f", str(ROOT / "Makefile"), ".venv/stamps/test"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
