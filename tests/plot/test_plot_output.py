@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from textmill import files, plot
 from textmill.errors import DataError
+from textmill.plot import output
 
 TRICKY = '"<b> & #1b1f24 id="x" url(#y)'
 
@@ -128,6 +129,23 @@ def test_threads_draw_the_same_figures() -> None:
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+def test_filters_of_warnings_change_for_one_figure_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filters belong to the process: two threads that put them back in turn would leave what neither had."""
+    entered: list[bool] = []
+    enter = warnings.catch_warnings.__enter__
+
+    def watched(context: warnings.catch_warnings) -> object:
+        entered.append(output._LOCK.locked())
+        return enter(context)
+
+    monkeypatch.setattr(warnings.catch_warnings, "__enter__", watched)
+    for make in (sample, gray):
+        plot.to_svg(make())
+    plot.to_svg(plot.bars(["a", "b"], {"f": [1, 2]}, x_label="x"))
+    assert entered
+    assert all(entered)
 
 
 def test_settings_and_filters_of_the_process_stay(tmp_path: Path) -> None:

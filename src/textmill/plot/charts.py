@@ -14,6 +14,7 @@ from textmill.errors import DataError
 from textmill.plot.axes import add_legend, add_note, finish, new_axes, set_scale, strip_frame, written
 from textmill.plot.inputs import Pairs, as_points, check_lengths, cut, finite, has_place
 from textmill.plot.labels import label_ends, label_points, list_below
+from textmill.plot.output import drawing
 from textmill.plot.style import DASHED, DOTTED, INK, MEDIUM, MUTED, PAPER, look
 from textmill.plot.tooltips import add_tooltips
 from textmill.readable import one_line
@@ -131,7 +132,8 @@ def bars(
                 add_note(axes, one_line(number + unit), (value, middle), va="center_baseline", **where)
     axes.axvline(start, color=MUTED, linewidth=0.8)
     axes.set_xticks([])  # each bar has its value
-    axes.set_yticks(rows, [cut(label) for label in labels], fontsize=MEDIUM, color=INK, parse_math=False)
+    with drawing():  # Matplotlib changes the filters of warnings while it sets names
+        axes.set_yticks(rows, [cut(label) for label in labels], fontsize=MEDIUM, color=INK, parse_math=False)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     if len(sets) > 1:
         add_legend(axes, entries)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from textmill.errors import DataError
 from textmill.plot.axes import add_note, finish, new_axes, strip_frame, tick, written
 from textmill.plot.inputs import check_lengths, cut, finite
+from textmill.plot.output import drawing
 from textmill.plot.style import GRID, INK, MEDIUM, MUTED, PAPER, SMALL, fonts, import_matplotlib, look
 from textmill.readable import one_line
 
@@ -80,8 +81,9 @@ def heat_map(
     exact = "none" if max(table.shape) <= MOST_EXACT else "auto"
     image = axes.imshow(table, cmap=colors, vmin=low, vmax=high, interpolation=exact, zorder=1)
     plain: dict[str, Any] = {"fontsize": MEDIUM, "color": INK, "parse_math": False}
-    axes.set_xticks(across_at, across, rotation=90 if turned else 0, **plain)
-    axes.set_yticks(down_at, down, **plain)
+    with drawing():  # Matplotlib changes the filters of warnings while it sets names
+        axes.set_xticks(across_at, across, rotation=90 if turned else 0, **plain)
+        axes.set_yticks(down_at, down, **plain)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
     _draw_groups(axes, spans, boxes)
