@@ -65,7 +65,7 @@ def lengths(data: Path | None, quick: bool) -> Rows:
 
 
 def _table(rows: list[ErrorRow]) -> Rows:
-    """Rows with both scores beside each other, in hundred."""
+    """Rows with both scores beside each other, in percent."""
     cells: dict[tuple[Any, str], dict[str, Any]] = {}
     for row in rows:
         cell = cells.setdefault((row.case, row.kind), {"case": f"{row.case}, {row.kind}"})

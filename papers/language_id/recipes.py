@@ -60,7 +60,7 @@ def of_lengths(data: Path | None, quick: bool) -> Rows:
 
 RECIPES = [
     Recipe(
-        "right languages in hundred by length",
+        "languages told right, in percent, by length",
         "sentences in nine languages (language/sentences), the second half; published: precision on Wikipedia; "
         "quick: made-up languages",
         of_lengths,

@@ -51,7 +51,7 @@ class Aliases:
 
 
 def read_aliases(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Aliases:
-    r"""Read a file with a group on each line, its names parted by commas; # begins a comment.
+    r"""Read a file with a group on each line, its names separated by commas; # begins a comment.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -67,6 +67,6 @@ def read_aliases(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> Al
             continue
         groups.append([name.strip() for name in named.split(",")])
         if len(groups[-1]) < 2 or not all(map(plain_form, groups[-1])):
-            fault = f"{named[:40]!r} is no group of aliases; write two names or more, parted by commas"
+            fault = f"{named[:40]!r} is no group of aliases; write two names or more, with commas between them"
             raise DataError(fault, source=os.fspath(path), line=line)
     return Aliases(groups)
